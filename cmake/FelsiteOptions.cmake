@@ -1,0 +1,39 @@
+# Build options, warnings and instrumentation for Felsite's own code.
+option(FELSITE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(FELSITE_BUILD_TOOL "Build the felsite command" ${PROJECT_IS_TOP_LEVEL})
+option(FELSITE_FUZZ "Build the libFuzzer targets (clang)" OFF)
+option(FELSITE_COVERAGE "Instrument for gcov" OFF)
+set(FELSITE_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(FELSITE_CCACHE ccache)
+mark_as_advanced(FELSITE_CCACHE)
+if(FELSITE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${FELSITE_CCACHE})
+endif()
+
+# Linked privately by every target of our own.
+add_library(felsite_warnings INTERFACE)
+target_compile_options(
+  felsite_warnings
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum -Werror
+            # The values of float operations are part of the contract: a fused multiply-add that
+            # the compiler made of two operations would change them.
+            -ffp-contract=off)
+
+if(FELSITE_SANITIZE)
+  list(JOIN FELSITE_SANITIZE "," felsite_sanitizers)
+  add_compile_options(-fsanitize=${felsite_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${felsite_sanitizers})
+endif()
+if(FELSITE_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()

@@ -1,0 +1,305 @@
+// A program: immutable, flat, cheap to copy.
+//
+// Expressions are rows in post-order, every one of them the operand of exactly one other row or
+// node. Nodes are rows in pre-order; a node's subtree is the index range [node, node.end). So an
+// analysis is a loop over an array, and no recursion ever follows the depth of a program.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "felsite/ops.h"
+#include "felsite/types.h"
+
+namespace felsite::ir {
+
+using ExprId = std::uint32_t;
+using NodeId = std::uint32_t;
+using BufferId = std::uint32_t;
+using VarId = std::uint32_t;
+using NameId = std::uint32_t;
+using OpId = std::uint32_t;
+
+inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
+// A reference that named nothing keeps the name, so that validation can report it.
+inline constexpr std::uint32_t kUnresolved = 0x8000'0000u;
+constexpr bool is_resolved(std::uint32_t reference) { return (reference & kUnresolved) == 0; }
+
+enum class ExprKind : std::uint8_t {
+  Literal,
+  Var,
+  Load,
+  BufLen,
+  InvocationId,
+  WorkgroupId,
+  LocalId,
+  NumWorkgroups,
+  WorkgroupSize,
+  SubgroupLocalId,
+  SubgroupSize,
+  Binary,
+  Unary,
+  Select,
+  Cast,
+  Bitcast,
+  Fma,
+  Atomic,
+  SubgroupBallot,
+  SubgroupShuffle,
+  SubgroupReduce,
+  Call,
+};
+inline constexpr std::size_t kExprKindCount = static_cast<std::size_t>(ExprKind::Call) + 1;
+
+// What evaluating an expression once more, or elsewhere, could change.
+enum class Purity : std::uint8_t {
+  Pure,           // a function of its operands and of where the invocation stands
+  ReadsVariable,  // also of when: an Assign may come between
+  ReadsMemory,    // also of when: a store may come between
+  ReadsLanes,     // also of which other invocations are active
+  ChangesMemory,  // never twice, never moved
+};
+
+struct ExprKindInfo {
+  ExprKind kind;
+  std::string_view name;
+  std::uint8_t arity;  // operands; Atomic has one more for CompareExchange, Call as many as it has
+  Purity purity;
+};
+const ExprKindInfo& info(ExprKind kind);
+
+enum class NodeKind : std::uint8_t {
+  Let,
+  Assign,
+  Store,
+  If,
+  Loop,
+  Return,
+  Block,
+  Region,
+  Barrier,
+  IndirectDispatch,
+  AsyncLoad,
+  AsyncStore,
+  AsyncWait,
+  Trap,
+  Resume,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  Broadcast,
+};
+inline constexpr std::size_t kNodeKindCount = static_cast<std::size_t>(NodeKind::Broadcast) + 1;
+
+struct NodeKindInfo {
+  NodeKind kind;
+  std::string_view name;
+  std::uint8_t arity;    // expressions it holds
+  bool has_body;         // opens a scope
+  bool whole_grid;       // an act of the grid, not of one invocation: the collectives
+  bool allowed_in_op;    // may stand in the body of a user-defined operation
+};
+const NodeKindInfo& info(NodeKind kind);
+
+struct Expr {
+  ExprKind kind;
+  std::uint8_t op;    // BinaryOp, UnaryOp, AtomicOp or ReduceOp, by kind
+  Type type;          // of the value; the target of Cast and Bitcast
+  std::uint8_t aux;   // axis of an id, Ordering of an atomic
+  std::uint32_t ref;  // VarId, BufferId or OpId, by kind
+  // Operands in evaluation order. Literal: low and high word of its bits. Call: first and count of
+  // its operands in a side array. Atomic: index, expected (CompareExchange only), value.
+  std::array<std::uint32_t, 3> args;
+
+  BinaryOp binary() const { return static_cast<BinaryOp>(op); }
+  UnaryOp unary() const { return static_cast<UnaryOp>(op); }
+  AtomicOp atomic() const { return static_cast<AtomicOp>(op); }
+  ReduceOp reduce() const { return static_cast<ReduceOp>(op); }
+  Ordering ordering() const { return static_cast<Ordering>(aux); }
+  std::uint64_t literal_bits() const { return args[0] | (std::uint64_t{args[1]} << 32); }
+};
+static_assert(sizeof(Expr) == 20);
+
+struct Node {
+  NodeKind kind;
+  std::uint8_t op;     // ReduceOp of a collective, Ordering of a barrier
+  std::uint32_t ref;   // VarId (Let, Assign, Loop), BufferId (Store, IndirectDispatch, destination)
+  std::uint32_t ref2;  // BufferId of the source of a copy or collective
+  NameId name;         // of a Region; the tag of Async*, Trap and Resume
+  std::uint32_t extra;  // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root
+  std::array<ExprId, 2> args;  // expressions in evaluation order
+  NodeId end;                  // one past the last node of its subtree
+
+  ReduceOp reduce() const { return static_cast<ReduceOp>(op); }
+  Ordering ordering() const { return static_cast<Ordering>(op); }
+};
+static_assert(sizeof(Node) == 32);
+
+struct NodeRange {
+  NodeId begin = 0;
+  NodeId end = 0;
+  bool empty() const { return begin == end; }
+};
+
+enum class Access : std::uint8_t { ReadOnly, ReadWrite, WriteOnly, Uniform, Workgroup };
+enum class Role : std::uint8_t { Input, InputOutput, Output, Uniform, Shared };
+
+struct BufferDecl {
+  std::string name;
+  std::uint32_t binding = 0;  // meaningless for Access::Workgroup
+  Type element = Type::U32;
+  std::uint32_t count = 0;  // 0: sized at run time from the bytes given
+  Access access = Access::ReadOnly;
+  bool output = false;
+  bool pipeline_live_out = false;
+  std::vector<std::string> hints;
+
+  bool operator==(const BufferDecl&) const = default;
+};
+
+std::string_view to_string(Access access);
+std::string_view to_string(Role role);
+Role role_of(const BufferDecl& buffer);
+inline bool takes_caller_bytes(Role role) {
+  return role == Role::Input || role == Role::InputOutput || role == Role::Uniform;
+}
+inline bool gives_result(Role role) { return role == Role::Output || role == Role::InputOutput; }
+
+enum class VarKind : std::uint8_t { Let, Loop, Param };  // loop variables and parameters: read-only
+
+struct Variable {
+  NameId name;
+  Type type;
+  VarKind kind;
+  bool assigned;       // some Assign changes it
+  std::uint32_t uses;  // how often it is read
+};
+
+// A user-defined operation: scalars in, one scalar out, no memory.
+struct OpDecl {
+  NameId name;
+  VarId first_param;
+  std::uint32_t param_count;
+  Type result_type;
+  NodeRange body;
+  ExprId result;
+};
+
+struct Fingerprint {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+std::string to_string(Fingerprint fingerprint);
+
+enum class FloatMode : std::uint8_t { Exact, Fast };
+
+// Known without a walk.
+struct Facts {
+  bool has_barrier = false;
+  bool has_grid_sync = false;
+  bool has_atomics = false;
+  bool has_indirect_dispatch = false;
+  bool has_subgroup_ops = false;
+  bool has_async = false;
+  bool has_trap = false;
+  bool has_collectives = false;
+  bool has_calls = false;
+};
+
+// Where a row stood in the text; all empty for a built program. Byte offsets.
+struct SourceMap {
+  std::vector<std::uint32_t> exprs;
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::uint32_t> node_ends;  // of the last token: where a trailing comment may follow
+  std::vector<std::uint32_t> else_arms;  // of the `else` keyword, by node; 0 where there is none
+  std::vector<std::uint32_t> buffers;
+  std::vector<std::uint32_t> ops;
+  std::vector<std::uint32_t> op_results;
+  std::uint32_t program_begin = 0;  // the word `program`
+  std::uint32_t program_end = 0;    // the closing brace
+  std::vector<std::uint32_t> line_starts;
+  bool empty() const { return line_starts.empty(); }
+};
+
+struct LineColumn {
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+LineColumn line_column(const SourceMap& map, std::uint32_t offset);
+
+// The shared, immutable storage behind a Program.
+struct Arena {
+  std::vector<Expr> exprs;
+  std::vector<ExprId> call_operands;
+  std::vector<Node> nodes;
+  std::vector<Variable> vars;
+  std::vector<std::string> names;
+  std::vector<BufferDecl> buffers;
+  std::vector<OpDecl> ops;
+  NodeRange entry;
+  Facts facts;
+  SourceMap source;
+};
+
+class Program {
+ public:
+  Program();  // the empty program: no name, no buffers, no nodes; does not validate
+  Program(std::string name, std::array<std::uint32_t, 3> workgroup_size, FloatMode float_mode,
+          std::shared_ptr<const Arena> arena);
+
+  std::string_view name() const { return header_->name; }
+  const std::array<std::uint32_t, 3>& workgroup_size() const { return header_->workgroup_size; }
+  FloatMode float_mode() const { return header_->float_mode; }
+  Fingerprint fingerprint() const { return header_->fingerprint; }
+
+  const Facts& facts() const { return arena_->facts; }
+  std::span<const BufferDecl> buffers() const { return arena_->buffers; }
+  std::span<const Variable> vars() const { return arena_->vars; }
+  std::span<const OpDecl> ops() const { return arena_->ops; }
+  std::span<const Node> nodes() const { return arena_->nodes; }
+  std::span<const Expr> exprs() const { return arena_->exprs; }
+  NodeRange entry() const { return arena_->entry; }
+  const SourceMap& source() const { return arena_->source; }
+
+  const Node& node(NodeId id) const { return arena_->nodes[id]; }
+  const Expr& expr(ExprId id) const { return arena_->exprs[id]; }
+  const BufferDecl& buffer(BufferId id) const { return arena_->buffers[id]; }
+  const Variable& var(VarId id) const { return arena_->vars[id]; }
+  std::string_view name(NameId id) const { return arena_->names[id]; }
+  std::string_view var_name(VarId id) const { return name(var(id).name); }
+
+  // The operands of an expression, and the expressions of a node, in evaluation order.
+  std::span<const ExprId> operands(ExprId id) const;
+  std::span<const ExprId> expressions(NodeId id) const;
+  // One past the rows of the tree under `root`: its rows are [first_row(root), root].
+  ExprId first_row(ExprId root) const;
+
+  // The bodies of a node: of If, `then` and `otherwise`; of Loop, Block and Region, `then`.
+  NodeRange then_body(NodeId id) const;
+  NodeRange else_body(NodeId id) const;
+
+  std::optional<BufferId> find_buffer(std::string_view name) const;
+
+  // The same program for another workgroup size; the arena is shared.
+  Program with_workgroup_size(std::array<std::uint32_t, 3> size) const;
+
+  std::size_t storage_bytes() const;
+
+ private:
+  struct Header {
+    std::string name;
+    std::array<std::uint32_t, 3> workgroup_size;
+    FloatMode float_mode;
+    Fingerprint fingerprint;
+  };
+  std::shared_ptr<const Header> header_;
+  std::shared_ptr<const Arena> arena_;
+};
+
+}  // namespace felsite::ir

@@ -1,0 +1,24 @@
+// The text form (.fels): parsing, printing, formatting. docs/text.md has the grammar.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "felsite/finding.h"
+#include "felsite/program.h"
+
+namespace felsite::ir {
+
+// Syntax only: names, types and access are for validate(). On failure one finding, the first.
+std::expected<Program, Findings> parse(std::string_view text);
+
+// Canonical text. parse(print(p)) has p's fingerprint, and print(parse(print(p))) is print(p).
+std::string print(const Program& program);
+// One expression of a program, for messages: cut with an ellipsis near `limit` characters.
+std::string print(const Program& program, ExprId expr, std::size_t limit = 60);
+
+// Canonical text with the comments and the blank lines between items kept.
+std::expected<std::string, Findings> format(std::string_view text);
+
+}  // namespace felsite::ir

@@ -1,0 +1,128 @@
+// Appends rows to an arena: the one way a program comes into being. The parser and the builder
+// both end here, so the same kernel gives the same rows, and the same fingerprint, from either.
+//
+// The assembler resolves names and finds types, and refuses nothing: a name that means nothing is
+// kept as unresolved, an operand that does not fit gives Type::None, and validation reports both.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "felsite/literal.h"
+#include "felsite/program.h"
+
+namespace felsite::ir {
+
+class Assembler {
+ public:
+  struct Param {
+    std::string_view name;
+    Type type;
+  };
+
+  enum class Positions : std::uint8_t { None, Text };
+  explicit Assembler(Positions positions = Positions::None);
+
+  NameId intern(std::string_view name);
+  std::string_view name(NameId id) const { return arena_->names[id]; }
+
+  BufferId add_buffer(BufferDecl buffer, std::uint32_t at = 0);
+  // A reference to a buffer, variable or operation; unresolved if there is none of that name.
+  std::uint32_t buffer_ref(std::string_view name);
+  std::uint32_t variable_ref(std::string_view name);
+  std::uint32_t op_ref(std::string_view name);
+
+  // Between open_op and close_op nodes and expressions belong to the operation's body.
+  // Returns the VarId of the first parameter.
+  VarId open_op(std::string_view name, std::span<const Param> params, Type result, std::uint32_t at);
+  void close_op(ExprId result, std::uint32_t at);
+
+  // Expressions. Operands must be the latest rows that are not yet operands, in order.
+  ExprId literal(Literal value, std::uint32_t at = 0);
+  ExprId variable(std::uint32_t ref, std::uint32_t at = 0);
+  ExprId load(std::uint32_t buffer, ExprId index, std::uint32_t at = 0);
+  ExprId buffer_length(std::uint32_t buffer, std::uint32_t at = 0);
+  ExprId builtin(ExprKind kind, std::uint8_t axis, std::uint32_t at = 0);
+  ExprId binary(BinaryOp op, ExprId a, ExprId b, std::uint32_t at = 0);
+  ExprId unary(UnaryOp op, ExprId a, std::uint32_t at = 0);
+  ExprId select(ExprId condition, ExprId a, ExprId b, std::uint32_t at = 0);
+  ExprId cast(Type type, ExprId a, std::uint32_t at = 0);
+  ExprId bitcast(Type type, ExprId a, std::uint32_t at = 0);
+  ExprId fma(ExprId a, ExprId b, ExprId c, std::uint32_t at = 0);
+  // `operands`: index, expected (CompareExchange only), value.
+  ExprId atomic(AtomicOp op, Ordering ordering, std::uint32_t buffer,
+                std::span<const ExprId> operands, std::uint32_t at = 0);
+  ExprId subgroup_ballot(ExprId condition, std::uint32_t at = 0);
+  ExprId subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at = 0);
+  ExprId subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at = 0);
+  ExprId call(std::uint32_t op, std::span<const ExprId> operands, std::uint32_t at = 0);
+  Type type(ExprId id) const { return arena_->exprs[id].type; }
+
+  // Nodes. A node with a body stays open until close().
+  VarId let(std::string_view name, ExprId value, std::uint32_t at = 0);
+  void assign(std::uint32_t variable, ExprId value, std::uint32_t at = 0);
+  void store(std::uint32_t buffer, ExprId index, ExprId value, std::uint32_t at = 0);
+  void open_if(ExprId condition, std::uint32_t at = 0);
+  void open_else(std::uint32_t at = 0);
+  VarId open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at = 0);
+  void open_block(std::uint32_t at = 0);
+  void open_region(std::string_view name, std::uint32_t at = 0);
+  void close();
+  void plain(NodeKind kind, std::uint32_t at = 0);  // Return
+  void barrier(Ordering ordering, std::uint32_t at = 0);
+  void indirect_dispatch(std::uint32_t buffer, std::uint32_t offset, std::uint32_t at = 0);
+  void async_copy(NodeKind kind, std::uint32_t to, ExprId to_index, std::uint32_t from,
+                  ExprId from_index, std::uint32_t count, std::string_view tag,
+                  std::uint32_t at = 0);
+  void tagged(NodeKind kind, std::string_view tag, std::uint32_t at = 0);  // AsyncWait, Resume
+  void trap(ExprId address, std::string_view tag, std::uint32_t at = 0);
+  void collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::uint32_t from,
+                  std::uint32_t root, std::uint32_t at = 0);
+
+  // How many scopes are open: 0 at the top level of the entry or of an operation's body.
+  std::size_t open_depth() const { return open_nodes_.size(); }
+  std::size_t node_count() const { return arena_->nodes.size(); }
+  std::size_t expr_count() const { return arena_->exprs.size(); }
+
+  // Text programs: where the last token of the newest node stood.
+  void end_node_at(std::uint32_t at);
+  void keep_positions(std::vector<std::uint32_t> line_starts, std::uint32_t program_begin,
+                      std::uint32_t program_end);
+
+  Program finish(std::string_view program_name, std::array<std::uint32_t, 3> workgroup_size,
+                 FloatMode float_mode);
+
+ private:
+  struct Undo {
+    NameId name;
+    std::uint32_t before;
+  };
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  ExprId append(Expr row, std::uint32_t at);
+  NodeId append(Node row, std::uint32_t at);
+  void open(NodeId node);
+  void open_scope() { scope_starts_.push_back(undo_.size()); }
+  void close_scope();
+  VarId declare(std::string_view name, Type type, VarKind kind);
+
+  std::unique_ptr<Arena> arena_;
+  std::unordered_map<std::string, NameId, NameHash, std::equal_to<>> name_ids_;
+  std::vector<std::uint32_t> visible_var_;  // by NameId; kNone where there is none
+  std::vector<std::uint32_t> buffer_of_;    // by NameId
+  std::vector<std::uint32_t> op_of_;        // by NameId
+  std::vector<Undo> undo_;
+  std::vector<std::size_t> scope_starts_;
+  std::vector<NodeId> open_nodes_;
+  NodeId just_closed_ = kNone;  // the node whose end `end_node_at` names
+  bool with_positions_;
+};
+
+}  // namespace felsite::ir

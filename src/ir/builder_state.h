@@ -1,0 +1,94 @@
+// What a builder has recorded, and how it becomes a program.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "felsite/builder.h"
+
+namespace felsite::ir {
+
+struct Builder::State {
+  using ScopeId = std::uint32_t;
+
+  // An expression as recorded: operands are indices of others, which may be shared.
+  struct Recorded {
+    ExprKind kind;
+    std::uint8_t op = 0;
+    Type type = Type::None;  // of a literal, a cast and a bitcast
+    std::uint8_t aux = 0;
+    bool changeable = false;  // reads something that a later statement may change
+    bool bound = false;       // becomes a variable where it was made
+    std::uint32_t uses = 0;
+    std::uint32_t ref = kNone;
+    std::array<std::uint32_t, 3> args{};  // as in Expr
+    ScopeId scope = 0;
+    std::uint32_t position = 0;  // statements in its scope when it was made
+  };
+
+  struct Statement {
+    NodeKind kind;
+    std::uint8_t op = 0;
+    std::uint32_t ref = kNone;
+    std::uint32_t ref2 = kNone;
+    std::uint32_t extra = 0;
+    std::array<std::uint32_t, 2> args{kNone, kNone};
+    std::uint32_t text = kNone;  // name or tag, in `texts`
+    ScopeId body = kNone;
+    ScopeId otherwise = kNone;
+  };
+
+  struct Scope {
+    std::vector<Statement> statements;
+  };
+
+  struct RecordedVar {
+    std::string name;
+    bool mutable_ = false;
+    bool read = false;
+  };
+
+  struct RecordedOp {
+    std::string name;
+    std::vector<Param> params;
+    Type result_type;
+    std::vector<std::uint32_t> param_vars;
+    ScopeId body;
+    std::uint32_t result;
+  };
+
+  std::string name;
+  std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
+  FloatMode float_mode = FloatMode::Exact;
+  std::vector<BufferDecl> buffers;
+  std::uint32_t next_binding = 0;
+  std::vector<RecordedOp> ops;
+  std::vector<Recorded> exprs;
+  std::vector<std::uint32_t> call_operands;
+  std::vector<RecordedVar> vars;
+  std::vector<std::string> texts;
+  std::vector<Scope> scopes;
+  ScopeId entry = 0;
+  ScopeId current = 0;
+
+  std::uint32_t add(Recorded expr);
+  void add(const Statement& statement) { scopes[current].statements.push_back(statement); }
+  std::uint32_t text(std::string value) {
+    texts.push_back(std::move(value));
+    return static_cast<std::uint32_t>(texts.size() - 1);
+  }
+  std::uint32_t position() const {
+    return static_cast<std::uint32_t>(scopes[current].statements.size());
+  }
+  ScopeId open_scope() {
+    scopes.emplace_back();
+    return static_cast<ScopeId>(scopes.size() - 1);
+  }
+  std::span<const std::uint32_t> operands(std::uint32_t id) const;
+
+  Program emit() const;
+};
+
+}  // namespace felsite::ir

@@ -1,0 +1,43 @@
+// What nodes do to memory: which buffers they read, write and change atomically.
+#pragma once
+
+#include <vector>
+
+#include "felsite/program.h"
+
+namespace felsite::ir {
+
+// Each list sorted, without repeats. An atomic is in `atomics` only. Unresolved names are left out.
+struct Effects {
+  std::vector<BufferId> reads;
+  std::vector<BufferId> writes;
+  std::vector<BufferId> atomics;
+  bool operator==(const Effects&) const = default;
+};
+
+// Of all nodes of the range, with everything nested in them. An asynchronous copy reads its source
+// where it is issued and writes its destination where it is waited for.
+Effects effects_of(const Program& program, NodeRange range);
+// Of one node with everything nested in it.
+inline Effects effects_of(const Program& program, NodeId node) {
+  return effects_of(program, NodeRange{node, program.node(node).end});
+}
+
+// Which buffers a wait for a tag writes: the destinations of all copies that carry it.
+class AsyncDestinations {
+ public:
+  explicit AsyncDestinations(const Program& program);
+
+  template <class Visit>
+  void each(NameId tag, Visit visit) const {
+    for (auto row = first(tag); row != rows_.end() && row->first == tag; ++row) visit(row->second);
+  }
+
+ private:
+  using Rows = std::vector<std::pair<NameId, BufferId>>;
+  Rows::const_iterator first(NameId tag) const;
+
+  Rows rows_;  // sorted
+};
+
+}  // namespace felsite::ir

@@ -1,0 +1,104 @@
+#include "felsite/finding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace felsite::ir {
+namespace {
+
+constexpr FindingInfo kFindings[] = {
+    {FindingCode::Syntax, "F001", "syntax error"},
+    {FindingCode::BadEncoding, "F002", "not valid text"},
+    {FindingCode::LiteralOutOfRange, "F003", "literal out of range"},
+    {FindingCode::EmptyProgram, "F004", "empty program"},
+    {FindingCode::BadName, "F005", "not a usable name"},
+    {FindingCode::DuplicateBuffer, "F006", "duplicate name"},
+    {FindingCode::DuplicateBinding, "F007", "duplicate binding"},
+    {FindingCode::UnknownBuffer, "F008", "unknown buffer"},
+    {FindingCode::UnknownVariable, "F009", "unknown variable"},
+    {FindingCode::UnknownOperation, "F010", "unknown operation"},
+    {FindingCode::Shadowing, "F011", "shadowed variable"},
+    {FindingCode::TypeMismatch, "F012", "type mismatch"},
+    {FindingCode::TypeNotAllowed, "F013", "operation not defined on this type"},
+    {FindingCode::BadCast, "F014", "impossible cast"},
+    {FindingCode::BadAccess, "F015", "access not allowed"},
+    {FindingCode::BadAtomic, "F016", "atomic not allowed"},
+    {FindingCode::BadOrdering, "F017", "ordering not allowed"},
+    {FindingCode::AssignToLoopVariable, "F018", "assignment to a read-only variable"},
+    {FindingCode::DivergentBarrier, "F019", "barrier in divergent control flow"},
+    {FindingCode::DivergentGridSync, "F020", "grid barrier in divergent control flow"},
+    {FindingCode::AfterReturn, "F021", "code after return"},
+    {FindingCode::IndexOutOfRange, "F022", "constant index out of range"},
+    {FindingCode::ZeroDivisor, "F023", "division by literal zero"},
+    {FindingCode::BadWorkgroupSize, "F024", "workgroup size out of range"},
+    {FindingCode::BufferSize, "F025", "buffer size out of range"},
+    {FindingCode::BadBufferFlags, "F026", "contradictory buffer flags"},
+    {FindingCode::BadArgumentCount, "F027", "wrong number of arguments"},
+    {FindingCode::Recursion, "F028", "recursive operation"},
+    {FindingCode::NotAllowedInOp, "F029", "not allowed in an operation"},
+    {FindingCode::BadIndirectDispatch, "F030", "misplaced indirect dispatch"},
+    {FindingCode::BadAsync, "F031", "impossible asynchronous copy"},
+    {FindingCode::UnknownTag, "F032", "unknown tag"},
+    {FindingCode::BadCollective, "F033", "misplaced collective"},
+    {FindingCode::TooDeep, "F034", "nested too deeply"},
+    {FindingCode::TooManyNodes, "F035", "too many nodes"},
+    {FindingCode::TooManyFindings, "F036", "too many findings"},
+};
+
+std::string place(const Finding& finding) {
+  if (finding.line != 0) return fmt::format("{}:{}", finding.line, finding.column);
+  return finding.path;
+}
+
+}  // namespace
+
+std::span<const FindingInfo> finding_codes() { return kFindings; }
+
+const FindingInfo& info(FindingCode code) { return kFindings[static_cast<std::size_t>(code) - 1]; }
+
+std::string to_string(const Finding& finding) {
+  const FindingInfo& row = info(finding.code);
+  return fmt::format("{}: {} {}: {} Fix: {}", place(finding), row.id, row.title, finding.message,
+                     finding.fix);
+}
+
+std::string render(const Finding& finding, std::string_view text) {
+  std::string out = to_string(finding);
+  if (finding.line == 0) return out;
+  for (std::uint32_t line = 1; line < finding.line; ++line) {
+    const std::size_t newline = text.find('\n');
+    if (newline == std::string_view::npos) return out;
+    text.remove_prefix(newline + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  // A line may be megabytes long: show the part around the column.
+  constexpr std::size_t kWindow = 100;
+  const std::size_t column = finding.column == 0 ? 0 : finding.column - 1;
+  const std::size_t begin = column > kWindow / 2 ? column - kWindow / 2 : 0;
+  std::string shown(text.substr(std::min(begin, text.size()), kWindow));
+  for (char& c : shown) {
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = ' ';
+  }
+  out += fmt::format("\n  {:>5} | {}\n        | {:>{}}", finding.line, shown, '^',
+                     std::min(column - begin, shown.size()) + 1);
+  return out;
+}
+
+Error to_error(const Findings& findings, std::string_view program) {
+  constexpr std::size_t kShown = 3;
+  Error error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}};
+  error.context.program = program;
+  for (std::size_t i = 0; i < std::min(findings.size(), kShown); ++i) {
+    const Finding& finding = findings[i];
+    error.message += fmt::format("{}{}: {} {}", i == 0 ? "" : " ", place(finding),
+                                 info(finding.code).id, finding.message);
+  }
+  if (findings.size() > kShown) {
+    error.message += fmt::format(" And {} more findings.", findings.size() - kShown);
+  }
+  if (!findings.empty()) error.fix = findings.front().fix;
+  return error;
+}
+
+}  // namespace felsite::ir

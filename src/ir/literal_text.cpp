@@ -1,0 +1,158 @@
+#include "ir/literal_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace felsite::ir {
+namespace {
+
+using Parsed = std::expected<Literal, LiteralProblem>;
+
+Parsed malformed(std::string_view text) {
+  return std::unexpected(LiteralProblem{
+      LiteralError::Malformed, fmt::format("`{}` is not a number.", text.substr(0, 40)),
+      "write digits with an optional type suffix, such as 7, 7i32, 0xFFu64, 1.5 or 1e-3f16."});
+}
+
+Parsed out_of_range(std::string_view text, bool negative, Type type) {
+  return std::unexpected(LiteralProblem{
+      LiteralError::OutOfRange,
+      fmt::format("`{}{}` does not fit {}.", negative ? "-" : "", text.substr(0, 40), info(type).name),
+      "use a smaller number or a wider type suffix; a negative integer needs a signed suffix, such as -1i32."});
+}
+
+// Cuts the type's name off the end of the number, if one stands there.
+std::optional<Type> take_suffix(std::string_view& text, bool hex) {
+  for (const TypeInfo& row : kTypes) {
+    if (row.kind == TypeClass::Bool || row.kind == TypeClass::None) continue;
+    // In a hexadecimal number `f32` and `bf16` are digits.
+    if (hex && row.kind == TypeClass::Float) continue;
+    // f16 is also the end of bf16.
+    if (row.type == Type::F16 && text.ends_with(info(Type::BF16).name)) continue;
+    if (text.size() > row.name.size() && text.ends_with(row.name)) {
+      text.remove_suffix(row.name.size());
+      return row.type;
+    }
+  }
+  return std::nullopt;
+}
+
+Parsed parse_integer(std::string_view whole, std::string_view digits, int base, bool negative,
+                     Type type) {
+  std::uint64_t magnitude = 0;
+  const auto [end, problem] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, base);
+  if (problem == std::errc::result_out_of_range) return out_of_range(whole, negative, type);
+  if (problem != std::errc() || end != digits.data() + digits.size()) return malformed(whole);
+  const TypeInfo& row = info(type);
+  const int bits = row.bytes * 8;
+  const std::uint64_t most_positive = std::numeric_limits<std::uint64_t>::max() >>
+                                      (64 - bits + (row.kind == TypeClass::Signed ? 1 : 0));
+  const std::uint64_t limit =
+      !negative ? most_positive : (row.kind == TypeClass::Signed ? most_positive + 1 : 0);
+  if (magnitude > limit || (negative && row.kind == TypeClass::Unsigned)) {
+    return out_of_range(whole, negative, type);
+  }
+  return Literal{type, canonical_bits(type, negative ? 0 - magnitude : magnitude)};
+}
+
+Parsed parse_float(std::string_view whole, std::string_view digits, bool negative, Type type) {
+  // f32 is rounded once from the decimal; the narrow types from the nearest f64.
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  double value = 0;
+  std::from_chars_result read{};
+  if (type == Type::F32) {
+    float single = 0;
+    read = std::from_chars(begin, end, single);
+    value = single;
+  } else {
+    read = std::from_chars(begin, end, value);
+  }
+  if (read.ec != std::errc() && read.ec != std::errc::result_out_of_range) return malformed(whole);
+  if (read.ptr != end) return malformed(whole);
+  if (read.ec == std::errc::result_out_of_range) {
+    // Too small is zero, as every subnormal is; too large is a mistake. from_chars does not say
+    // which it was, so look at where the decimal point ends up.
+    const long double wide = std::strtold(std::string(digits).c_str(), nullptr);
+    if (wide > 1.0L) return out_of_range(whole, negative, type);
+    value = 0;
+  }
+  const Literal literal = float_literal(type, negative ? -value : value);
+  if (std::isinf(float_value(literal))) return out_of_range(whole, negative, type);
+  return literal;
+}
+
+}  // namespace
+
+Parsed parse_literal(std::string_view text, bool negative) {
+  const std::string_view whole = text;
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  const std::optional<Type> suffix = take_suffix(text, hex);
+  std::string without_separators;
+  if (text.find('_') != std::string_view::npos) {
+    for (const char c : text) {
+      if (c != '_') without_separators += c;
+    }
+    text = without_separators;
+  }
+  if (hex) return parse_integer(whole, text.substr(2), 16, negative, suffix.value_or(Type::U32));
+  const bool has_point = text.find_first_of(".eE") != std::string_view::npos;
+  if (has_point || (suffix && is_float(*suffix))) {
+    const Type type = suffix.value_or(Type::F32);
+    if (!is_float(type)) return malformed(whole);
+    return parse_float(whole, text, negative, type);
+  }
+  return parse_integer(whole, text, 10, negative, suffix.value_or(Type::U32));
+}
+
+void print_literal(Literal literal, std::string& out) {
+  const TypeInfo& row = info(literal.type);
+  switch (row.kind) {
+    case TypeClass::Bool:
+      out += literal.bits != 0 ? "true" : "false";
+      return;
+    case TypeClass::Unsigned:
+      fmt::format_to(std::back_inserter(out), "{}", literal.bits);
+      break;
+    case TypeClass::Signed: {
+      const int shift = 64 - row.bytes * 8;
+      fmt::format_to(std::back_inserter(out), "{}",
+                     static_cast<std::int64_t>(literal.bits << shift) >> shift);
+      break;
+    }
+    case TypeClass::Float: {
+      const double value = float_value(literal);
+      const bool is_f32 = literal.type == Type::F32;
+      if (std::isnan(value) || std::isinf(value)) {
+        if (value < 0) out += '-';
+        out += std::isnan(value) ? "nan" : "inf";
+        if (!is_f32) {
+          out += '_';
+          out += row.name;
+        }
+        return;
+      }
+      // The shortest decimal that reads back: a narrow float is exact in f32, so f32's will do.
+      char buffer[64];
+      const auto end = literal.type == Type::F64
+                           ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
+                           : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
+      const std::string_view digits(buffer, static_cast<std::size_t>(end - buffer));
+      out += digits;
+      if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
+      if (!is_f32) out += row.name;
+      return;
+    }
+    case TypeClass::None:
+      out += '?';
+      return;
+  }
+  if (literal.type != Type::U32) out += row.name;
+}
+
+}  // namespace felsite::ir

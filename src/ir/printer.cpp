@@ -1,0 +1,510 @@
+// Program to text, the parser's twin: iterative, so that deep programs print too.
+#include "felsite/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "felsite/validate.h"
+#include "ir/literal_text.h"
+#include "ir/parser.h"
+#include "ir/words.h"
+
+namespace felsite::ir {
+namespace {
+
+constexpr char kAxes[] = "xyz";
+
+class ExpressionPrinter {
+ public:
+  ExpressionPrinter(const Program& program, std::string& out, std::size_t limit = SIZE_MAX)
+      : program_(program), out_(out), limit_(limit) {}
+
+  void print(ExprId root) {
+    work_.push_back({{}, root, 0});
+    while (!work_.empty()) {
+      if (out_.size() > limit_) {
+        out_ += "…";
+        work_.clear();
+        return;
+      }
+      const Item item = work_.back();
+      work_.pop_back();
+      if (item.expr == kNone) {
+        out_ += item.text;
+      } else {
+        visit(item.expr, item.precedence);
+      }
+    }
+  }
+
+ private:
+  // Either a piece of text or an expression with the precedence its place demands.
+  struct Item {
+    std::string_view text;
+    ExprId expr;
+    std::uint8_t precedence;
+  };
+  static constexpr std::uint8_t kTight = 30;
+
+  std::string_view ref_name(std::uint32_t ref, std::string_view resolved) const {
+    return is_resolved(ref) ? resolved : program_.name(ref & ~kUnresolved);
+  }
+  std::string_view buffer_name(std::uint32_t ref) const {
+    return ref_name(ref, is_resolved(ref) ? std::string_view(program_.buffer(ref).name) : "");
+  }
+  void later(std::initializer_list<Item> items) {
+    work_.insert(work_.end(), std::rbegin(items), std::rend(items));
+  }
+  static Item text(std::string_view piece) { return {piece, kNone, 0}; }
+  static Item inner(ExprId expr, std::uint8_t precedence = 0) { return {{}, expr, precedence}; }
+
+  void arguments(std::span<const ExprId> operands) {
+    work_.push_back(text(")"));
+    for (std::size_t i = operands.size(); i-- > 0;) {
+      work_.push_back(inner(operands[i]));
+      if (i > 0) work_.push_back(text(", "));
+    }
+  }
+
+  void visit(ExprId id, std::uint8_t precedence);
+
+  const Program& program_;
+  std::string& out_;
+  std::size_t limit_;
+  std::vector<Item> work_;
+};
+
+void ExpressionPrinter::visit(ExprId id, std::uint8_t precedence) {
+  const Expr& e = program_.expr(id);
+  const auto call = [&](std::string_view name) {
+    out_ += name;
+    out_ += '(';
+    arguments(program_.operands(id));
+  };
+  switch (e.kind) {
+    case ExprKind::Literal:
+      // `-1` after a minus sign would read as the literal.
+      if (precedence == kTight) out_ += '(';
+      print_literal({e.type, e.literal_bits()}, out_);
+      if (precedence == kTight) out_ += ')';
+      return;
+    case ExprKind::Var:
+      out_ += is_resolved(e.ref) ? program_.var_name(e.ref) : program_.name(e.ref & ~kUnresolved);
+      return;
+    case ExprKind::Load:
+      out_ += buffer_name(e.ref);
+      out_ += '[';
+      later({inner(e.args[0]), text("]")});
+      return;
+    case ExprKind::BufLen:
+      fmt::format_to(std::back_inserter(out_), "len({})", buffer_name(e.ref));
+      return;
+    case ExprKind::InvocationId:
+    case ExprKind::WorkgroupId:
+    case ExprKind::LocalId:
+    case ExprKind::NumWorkgroups:
+    case ExprKind::WorkgroupSize:
+    case ExprKind::SubgroupLocalId:
+    case ExprKind::SubgroupSize:
+      out_ += builtin_word(e.kind);
+      if (builtin_has_axis(e.kind)) {
+        out_ += '.';
+        out_ += kAxes[e.aux % 3];
+      }
+      return;
+    case ExprKind::Binary: {
+      const BinaryOpInfo& row = info(e.binary());
+      if (row.infix.empty()) return call(row.name);
+      const bool parens = row.precedence < precedence;
+      if (parens) {
+        out_ += '(';
+        work_.push_back(text(")"));
+      }
+      later({inner(e.args[0], row.precedence), text(" "), text(row.infix), text(" "),
+             inner(e.args[1], static_cast<std::uint8_t>(row.precedence + 1))});
+      return;
+    }
+    case ExprKind::Unary: {
+      const UnaryOpInfo& row = info(e.unary());
+      if (row.prefix.empty()) return call(row.name);
+      out_ += row.prefix;
+      const bool literal = program_.expr(e.args[0]).kind == ExprKind::Literal;
+      later({inner(e.args[0], literal ? kTight : kTight - 1)});
+      return;
+    }
+    case ExprKind::Select:
+      return call("select");
+    case ExprKind::Cast:
+      return call(info(e.type).name);
+    case ExprKind::Bitcast:
+      fmt::format_to(std::back_inserter(out_), "bitcast<{}>", info(e.type).name);
+      return call("");
+    case ExprKind::Fma:
+      return call("fma");
+    case ExprKind::Atomic:
+      out_ += info(e.atomic()).name;
+      if (e.ordering() != Ordering::Relaxed) {
+        out_ += '.';
+        out_ += info(e.ordering()).name;
+      }
+      fmt::format_to(std::back_inserter(out_), "({}[", buffer_name(e.ref));
+      arguments(program_.operands(id).subspan(1));
+      later({inner(e.args[0]), text("], ")});
+      return;
+    case ExprKind::SubgroupBallot:
+      return call("subgroup_ballot");
+    case ExprKind::SubgroupShuffle:
+      return call("subgroup_shuffle");
+    case ExprKind::SubgroupReduce:
+      out_ += "subgroup_";
+      return call(info(e.reduce()).name);
+    case ExprKind::Call:
+      return call(ref_name(e.ref, is_resolved(e.ref) ? program_.name(program_.ops()[e.ref].name) : ""));
+  }
+}
+
+class Printer {
+ public:
+  // With comments, `text` is what the program was parsed from.
+  Printer(const Program& program, std::string_view text, std::span<const Comment> comments)
+      : program_(program), text_(text), comments_(comments), expressions_(program, out_) {}
+
+  std::string print();
+
+ private:
+  bool formatting() const { return !text_.empty(); }
+  // No valid program is deeper; a deeper one must not print quadratically many spaces.
+  void line_start() { out_.append(2 * std::min<std::size_t>(depth_, kMaxNesting), ' '); }
+  void expr(ExprId id) { expressions_.print(id); }
+  std::string_view buffer(std::uint32_t ref) const {
+    return is_resolved(ref) ? std::string_view(program_.buffer(ref).name)
+                            : program_.name(ref & ~kUnresolved);
+  }
+  void comments_before(std::uint32_t offset);
+  void keep_blank_line(std::uint32_t offset);
+  void item(const std::vector<std::uint32_t>& offsets, std::size_t index) {
+    if (formatting()) comments_before(offsets[index]);
+  }
+
+  void header();
+  void buffer_decl(BufferId id, std::uint32_t& next_binding);
+  void op(OpId id);
+  void body(NodeRange range);
+  void open_node(NodeId id);
+  void leaf(NodeId id);
+  bool is_else_if(NodeId id) const;
+
+  const Program& program_;
+  std::string_view text_;
+  std::span<const Comment> comments_;
+  std::string out_;
+  ExpressionPrinter expressions_;
+  std::size_t depth_ = 0;
+};
+
+// Comments that stood before `offset` and are not yet printed. One that stood behind an item goes
+// behind the line just printed, the others on lines of their own.
+void Printer::comments_before(std::uint32_t offset) {
+  bool may_trail = true;
+  while (!comments_.empty() && comments_.front().offset < offset) {
+    const Comment& comment = comments_.front();
+    if (!comment.own_line && may_trail && !out_.empty()) {
+      out_.pop_back();
+      fmt::format_to(std::back_inserter(out_), "  {}\n", comment.text);
+    } else {
+      keep_blank_line(comment.offset);
+      line_start();
+      fmt::format_to(std::back_inserter(out_), "{}\n", comment.text);
+    }
+    may_trail = false;
+    comments_ = comments_.subspan(1);
+  }
+  keep_blank_line(offset);
+}
+
+void Printer::keep_blank_line(std::uint32_t offset) {
+  if (out_.empty() || out_.ends_with("\n\n") || out_.ends_with("{\n")) return;
+  int newlines = 0;
+  for (std::size_t at = offset; at > 0 && newlines < 2; --at) {
+    const char c = text_[at - 1];
+    if (c == '\n') ++newlines;
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
+  }
+  if (newlines == 2 && text_[offset] != '}') out_ += '\n';
+}
+
+std::string Printer::print() {
+  header();
+  ++depth_;
+  std::uint32_t next_binding = 0;
+  for (BufferId id = 0; id < program_.buffers().size(); ++id) buffer_decl(id, next_binding);
+  for (OpId id = 0; id < program_.ops().size(); ++id) op(id);
+  if (!formatting() && !program_.buffers().empty() && !program_.entry().empty()) out_ += '\n';
+  body(program_.entry());
+  if (formatting()) comments_before(program_.source().program_end);
+  --depth_;
+  out_ += "}\n";
+  if (formatting()) comments_before(static_cast<std::uint32_t>(text_.size()));
+  return std::move(out_);
+}
+
+void Printer::header() {
+  if (formatting()) comments_before(program_.source().program_begin);
+  const auto& size = program_.workgroup_size();
+  fmt::format_to(std::back_inserter(out_), "program {} workgroup({}", program_.name(), size[0]);
+  if (size[1] != 1 || size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[1]);
+  if (size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[2]);
+  out_ += program_.float_mode() == FloatMode::Fast ? ") fast {\n" : ") {\n";
+}
+
+void Printer::buffer_decl(BufferId id, std::uint32_t& next_binding) {
+  item(program_.source().buffers, id);
+  const BufferDecl& decl = program_.buffer(id);
+  line_start();
+  if (decl.output) out_ += "output ";
+  if (decl.pipeline_live_out) out_ += "live_out ";
+  const bool implied =
+      (decl.output || decl.pipeline_live_out) && decl.access == Access::ReadWrite;
+  if (!implied) fmt::format_to(std::back_inserter(out_), "{} ", to_string(decl.access));
+  fmt::format_to(std::back_inserter(out_), "{}: {}[", decl.name, info(decl.element).name);
+  if (decl.count != 0) fmt::format_to(std::back_inserter(out_), "{}", decl.count);
+  out_ += ']';
+  const bool shared = decl.access == Access::Workgroup;
+  if (decl.binding != (shared ? 0 : next_binding)) {
+    fmt::format_to(std::back_inserter(out_), " binding({})", decl.binding);
+  }
+  if (!shared) next_binding = decl.binding + 1;
+  for (const std::string& hint : decl.hints) {
+    fmt::format_to(std::back_inserter(out_), " hint(\"{}\")", hint);
+  }
+  out_ += ";\n";
+}
+
+void Printer::op(OpId id) {
+  item(program_.source().ops, id);
+  const OpDecl& decl = program_.ops()[id];
+  if (!formatting() && !out_.ends_with("{\n")) out_ += '\n';
+  line_start();
+  fmt::format_to(std::back_inserter(out_), "op {}(", program_.name(decl.name));
+  for (VarId param = decl.first_param; param < decl.first_param + decl.param_count; ++param) {
+    if (param != decl.first_param) out_ += ", ";
+    fmt::format_to(std::back_inserter(out_), "{}: {}", program_.var_name(param),
+                   info(program_.var(param).type).name);
+  }
+  fmt::format_to(std::back_inserter(out_), ") -> {} {{\n", info(decl.result_type).name);
+  ++depth_;
+  body(decl.body);
+  item(program_.source().op_results, id);
+  line_start();
+  out_ += "yield ";
+  expr(decl.result);
+  out_ += ";\n";
+  --depth_;
+  line_start();
+  out_ += "}\n";
+}
+
+// The else arm is a single If: `else if`.
+bool Printer::is_else_if(NodeId id) const {
+  const NodeRange arm = program_.else_body(id);
+  return !arm.empty() && program_.node(arm.begin).kind == NodeKind::If &&
+         program_.node(arm.begin).end == arm.end;
+}
+
+void Printer::body(NodeRange range) {
+  // Open bodies: which node, and where its arm ends.
+  struct Open {
+    NodeId node;
+    NodeId end;
+    bool in_else;
+    bool chained;  // an `else if`: its outer If ends with it and prints no brace
+  };
+  std::vector<Open> open;
+  NodeId at = range.begin;
+  const auto enter = [&](NodeId id, bool chained) {
+    open_node(id);
+    open.push_back({id, program_.then_body(id).end, false, chained});
+    ++depth_;
+    at = id + 1;
+  };
+  while (true) {
+    while (!open.empty() && at == open.back().end) {
+      Open& top = open.back();
+      const NodeRange otherwise = program_.else_body(top.node);
+      if (!top.in_else && !otherwise.empty()) {
+        if (formatting()) comments_before(program_.source().else_arms[top.node]);
+        --depth_;
+        line_start();
+        top.in_else = true;
+        top.end = otherwise.end;
+        at = otherwise.begin;
+        if (is_else_if(top.node)) {
+          out_ += "} else ";
+          enter(at, true);
+        } else {
+          out_ += "} else {\n";
+          ++depth_;
+        }
+        continue;
+      }
+      if (formatting()) comments_before(program_.source().node_ends[top.node]);
+      --depth_;
+      line_start();
+      out_ += "}\n";
+      bool chained = true;
+      while (chained) {
+        chained = open.back().chained;
+        open.pop_back();
+      }
+    }
+    if (at == range.end) return;
+    item(program_.source().nodes, at);
+    line_start();
+    if (info(program_.node(at).kind).has_body) {
+      enter(at, false);
+    } else {
+      leaf(at);
+      at = program_.node(at).end;
+    }
+  }
+}
+
+void Printer::open_node(NodeId id) {
+  const Node& node = program_.node(id);
+  if (node.kind == NodeKind::If) {
+    out_ += "if ";
+    expr(node.args[0]);
+    out_ += ' ';
+  } else if (node.kind == NodeKind::Loop) {
+    fmt::format_to(std::back_inserter(out_), "loop {} in ", program_.var_name(node.ref));
+    expr(node.args[0]);
+    out_ += "..";
+    expr(node.args[1]);
+    out_ += ' ';
+  } else if (node.kind == NodeKind::Region) {
+    fmt::format_to(std::back_inserter(out_), "region \"{}\" ", program_.name(node.name));
+  }
+  out_ += "{\n";
+}
+
+void Printer::leaf(NodeId id) {
+  const Node& node = program_.node(id);
+  const auto element = [&](std::uint32_t ref, ExprId index) {
+    out_ += buffer(ref);
+    out_ += '[';
+    expr(index);
+    out_ += ']';
+  };
+  const auto copy = [&](std::string_view word) {
+    out_ += word;
+    out_ += '(';
+    element(node.ref, node.args[0]);
+    out_ += ", ";
+    element(node.ref2, node.args[1]);
+    fmt::format_to(std::back_inserter(out_), ", {}, {})", node.extra, program_.name(node.name));
+  };
+  const auto collective = [&](std::string_view word) {
+    out_ += word;
+    if (node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter) {
+      out_ += '.';
+      out_ += info(node.reduce()).name;
+    }
+    fmt::format_to(std::back_inserter(out_), "({}", buffer(node.ref));
+    if (node.ref2 != kNone) fmt::format_to(std::back_inserter(out_), ", {}", buffer(node.ref2));
+    if (node.kind == NodeKind::Broadcast) fmt::format_to(std::back_inserter(out_), ", {}", node.extra);
+    out_ += ')';
+  };
+  switch (node.kind) {
+    case NodeKind::Let: {
+      const ExprKind value = program_.expr(node.args[0]).kind;
+      const bool bare = program_.var_name(node.ref) == "_" &&
+                        (value == ExprKind::Atomic || value == ExprKind::Call);
+      if (!bare) fmt::format_to(std::back_inserter(out_), "let {} = ", program_.var_name(node.ref));
+      expr(node.args[0]);
+      break;
+    }
+    case NodeKind::Assign:
+      out_ += is_resolved(node.ref) ? program_.var_name(node.ref)
+                                    : program_.name(node.ref & ~kUnresolved);
+      out_ += " = ";
+      expr(node.args[0]);
+      break;
+    case NodeKind::Store:
+      element(node.ref, node.args[0]);
+      out_ += " = ";
+      expr(node.args[1]);
+      break;
+    case NodeKind::Return:
+      out_ += "return";
+      break;
+    case NodeKind::Barrier:
+      if (node.ordering() == Ordering::GridSync) {
+        out_ += "gridsync";
+      } else {
+        out_ += "barrier";
+        if (node.ordering() != Ordering::AcqRel) {
+          out_ += '.';
+          out_ += info(node.ordering()).name;
+        }
+      }
+      break;
+    case NodeKind::IndirectDispatch:
+      fmt::format_to(std::back_inserter(out_), "indirect_dispatch({}[{}])", buffer(node.ref), node.extra);
+      break;
+    case NodeKind::AsyncLoad:
+      copy("async_load");
+      break;
+    case NodeKind::AsyncStore:
+      copy("async_store");
+      break;
+    case NodeKind::AsyncWait:
+      fmt::format_to(std::back_inserter(out_), "async_wait({})", program_.name(node.name));
+      break;
+    case NodeKind::Trap:
+      out_ += "trap(";
+      expr(node.args[0]);
+      fmt::format_to(std::back_inserter(out_), ", {})", program_.name(node.name));
+      break;
+    case NodeKind::Resume:
+      fmt::format_to(std::back_inserter(out_), "resume({})", program_.name(node.name));
+      break;
+    case NodeKind::AllReduce:
+      collective("all_reduce");
+      break;
+    case NodeKind::AllGather:
+      collective("all_gather");
+      break;
+    case NodeKind::ReduceScatter:
+      collective("reduce_scatter");
+      break;
+    case NodeKind::Broadcast:
+      collective("broadcast");
+      break;
+    case NodeKind::If:
+    case NodeKind::Loop:
+    case NodeKind::Block:
+    case NodeKind::Region:
+      break;
+  }
+  out_ += ";\n";
+}
+
+}  // namespace
+
+std::string print(const Program& program) { return Printer(program, {}, {}).print(); }
+
+std::string print(const Program& program, ExprId expr, std::size_t limit) {
+  std::string out;
+  ExpressionPrinter(program, out, limit).print(expr);
+  return out;
+}
+
+std::expected<std::string, Findings> format(std::string_view text) {
+  std::vector<Comment> comments;
+  const auto program = parse_with_comments(text, &comments);
+  if (!program) return std::unexpected(program.error());
+  return Printer(*program, text, comments).print();
+}
+
+}  // namespace felsite::ir

@@ -1,0 +1,203 @@
+#include "felsite/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/fingerprint.h"
+
+namespace felsite::ir {
+namespace {
+
+constexpr std::array<ExprKindInfo, kExprKindCount> kExprKinds{{
+    {ExprKind::Literal, "Literal", 0, Purity::Pure},
+    {ExprKind::Var, "Var", 0, Purity::ReadsVariable},
+    {ExprKind::Load, "Load", 1, Purity::ReadsMemory},
+    {ExprKind::BufLen, "BufLen", 0, Purity::Pure},
+    {ExprKind::InvocationId, "InvocationId", 0, Purity::Pure},
+    {ExprKind::WorkgroupId, "WorkgroupId", 0, Purity::Pure},
+    {ExprKind::LocalId, "LocalId", 0, Purity::Pure},
+    {ExprKind::NumWorkgroups, "NumWorkgroups", 0, Purity::Pure},
+    {ExprKind::WorkgroupSize, "WorkgroupSize", 0, Purity::Pure},
+    {ExprKind::SubgroupLocalId, "SubgroupLocalId", 0, Purity::Pure},
+    {ExprKind::SubgroupSize, "SubgroupSize", 0, Purity::Pure},
+    {ExprKind::Binary, "Binary", 2, Purity::Pure},
+    {ExprKind::Unary, "Unary", 1, Purity::Pure},
+    {ExprKind::Select, "Select", 3, Purity::Pure},
+    {ExprKind::Cast, "Cast", 1, Purity::Pure},
+    {ExprKind::Bitcast, "Bitcast", 1, Purity::Pure},
+    {ExprKind::Fma, "Fma", 3, Purity::Pure},
+    {ExprKind::Atomic, "Atomic", 2, Purity::ChangesMemory},
+    {ExprKind::SubgroupBallot, "SubgroupBallot", 1, Purity::ReadsLanes},
+    {ExprKind::SubgroupShuffle, "SubgroupShuffle", 2, Purity::ReadsLanes},
+    {ExprKind::SubgroupReduce, "SubgroupReduce", 1, Purity::ReadsLanes},
+    {ExprKind::Call, "Call", 0, Purity::Pure},
+}};
+
+constexpr std::array<NodeKindInfo, kNodeKindCount> kNodeKinds{{
+    {NodeKind::Let, "Let", 1, false, false, true},
+    {NodeKind::Assign, "Assign", 1, false, false, true},
+    {NodeKind::Store, "Store", 2, false, false, false},
+    {NodeKind::If, "If", 1, true, false, true},
+    {NodeKind::Loop, "Loop", 2, true, false, true},
+    {NodeKind::Return, "Return", 0, false, false, false},
+    {NodeKind::Block, "Block", 0, true, false, true},
+    {NodeKind::Region, "Region", 0, true, false, true},
+    {NodeKind::Barrier, "Barrier", 0, false, false, false},
+    {NodeKind::IndirectDispatch, "IndirectDispatch", 0, false, false, false},
+    {NodeKind::AsyncLoad, "AsyncLoad", 2, false, false, false},
+    {NodeKind::AsyncStore, "AsyncStore", 2, false, false, false},
+    {NodeKind::AsyncWait, "AsyncWait", 0, false, false, false},
+    {NodeKind::Trap, "Trap", 1, false, false, false},
+    {NodeKind::Resume, "Resume", 0, false, false, false},
+    {NodeKind::AllReduce, "AllReduce", 0, false, true, false},
+    {NodeKind::AllGather, "AllGather", 0, false, true, false},
+    {NodeKind::ReduceScatter, "ReduceScatter", 0, false, true, false},
+    {NodeKind::Broadcast, "Broadcast", 0, false, true, false},
+}};
+
+template <class Table>
+constexpr bool in_order(const Table& table) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (static_cast<std::size_t>(table[i].kind) != i) return false;
+  }
+  return true;
+}
+static_assert(in_order(kExprKinds) && in_order(kNodeKinds));
+
+template <class T>
+std::size_t bytes_of(const std::vector<T>& rows) {
+  return rows.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+const ExprKindInfo& info(ExprKind kind) { return kExprKinds[static_cast<std::size_t>(kind)]; }
+const NodeKindInfo& info(NodeKind kind) { return kNodeKinds[static_cast<std::size_t>(kind)]; }
+
+std::string_view to_string(Access access) {
+  switch (access) {
+    case Access::ReadOnly:
+      return "readonly";
+    case Access::ReadWrite:
+      return "readwrite";
+    case Access::WriteOnly:
+      return "writeonly";
+    case Access::Uniform:
+      return "uniform";
+    case Access::Workgroup:
+      return "workgroup";
+  }
+  return "?";
+}
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::Input:
+      return "input";
+    case Role::InputOutput:
+      return "input-output";
+    case Role::Output:
+      return "output";
+    case Role::Uniform:
+      return "uniform";
+    case Role::Shared:
+      return "shared";
+  }
+  return "?";
+}
+
+Role role_of(const BufferDecl& buffer) {
+  if (buffer.access == Access::Workgroup) return Role::Shared;
+  if (buffer.output || buffer.pipeline_live_out) return Role::Output;
+  switch (buffer.access) {
+    case Access::ReadOnly:
+      return Role::Input;
+    case Access::ReadWrite:
+      return Role::InputOutput;
+    case Access::WriteOnly:
+      return Role::Output;
+    case Access::Uniform:
+      return Role::Uniform;
+    case Access::Workgroup:
+      break;
+  }
+  return Role::Shared;
+}
+
+std::string to_string(Fingerprint fingerprint) {
+  return fmt::format("{:016x}{:016x}", fingerprint.high, fingerprint.low);
+}
+
+LineColumn line_column(const SourceMap& map, std::uint32_t offset) {
+  if (map.empty()) return {};
+  const auto after = std::ranges::upper_bound(map.line_starts, offset);
+  const auto line = static_cast<std::uint32_t>(after - map.line_starts.begin());
+  return {line, offset - map.line_starts[line - 1] + 1};
+}
+
+Program::Program() : Program("", {1, 1, 1}, FloatMode::Exact, std::make_shared<const Arena>()) {}
+
+Program::Program(std::string name, std::array<std::uint32_t, 3> workgroup_size,
+                 FloatMode float_mode, std::shared_ptr<const Arena> arena)
+    : arena_(std::move(arena)) {
+  const Fingerprint fingerprint = fingerprint_of(name, workgroup_size, float_mode, *arena_);
+  header_ = std::make_shared<const Header>(
+      Header{std::move(name), workgroup_size, float_mode, fingerprint});
+}
+
+std::span<const ExprId> Program::operands(ExprId id) const {
+  const Expr& e = expr(id);
+  if (e.kind == ExprKind::Call) {
+    return std::span(arena_->call_operands).subspan(e.args[0], e.args[1]);
+  }
+  std::size_t arity = info(e.kind).arity;
+  if (e.kind == ExprKind::Atomic && e.atomic() == AtomicOp::CompareExchange) ++arity;
+  return std::span(e.args).first(arity);
+}
+
+std::span<const ExprId> Program::expressions(NodeId id) const {
+  const Node& n = node(id);
+  return std::span(n.args).first(info(n.kind).arity);
+}
+
+ExprId Program::first_row(ExprId root) const {
+  // The first operand's tree starts the rows of the whole tree, in post-order.
+  for (auto args = operands(root); !args.empty(); args = operands(root)) root = args.front();
+  return root;
+}
+
+NodeRange Program::then_body(NodeId id) const {
+  const Node& n = node(id);
+  if (!info(n.kind).has_body) return {id + 1, id + 1};
+  return {id + 1, n.kind == NodeKind::If ? n.extra : n.end};
+}
+
+NodeRange Program::else_body(NodeId id) const {
+  const Node& n = node(id);
+  if (n.kind != NodeKind::If) return {n.end, n.end};
+  return {n.extra, n.end};
+}
+
+std::optional<BufferId> Program::find_buffer(std::string_view name) const {
+  const auto found = std::ranges::find(arena_->buffers, name, &BufferDecl::name);
+  if (found == arena_->buffers.end()) return std::nullopt;
+  return static_cast<BufferId>(found - arena_->buffers.begin());
+}
+
+Program Program::with_workgroup_size(std::array<std::uint32_t, 3> size) const {
+  return Program(header_->name, size, header_->float_mode, arena_);
+}
+
+std::size_t Program::storage_bytes() const {
+  const Arena& a = *arena_;
+  std::size_t bytes = sizeof(Arena) + bytes_of(a.exprs) + bytes_of(a.call_operands) +
+                      bytes_of(a.nodes) + bytes_of(a.vars) + bytes_of(a.names) +
+                      bytes_of(a.buffers) + bytes_of(a.ops) + bytes_of(a.source.exprs) +
+                      bytes_of(a.source.nodes) + bytes_of(a.source.node_ends) +
+                      bytes_of(a.source.else_arms) + bytes_of(a.source.line_starts);
+  for (const std::string& name : a.names) bytes += name.capacity();
+  return bytes;
+}
+
+}  // namespace felsite::ir

@@ -1,0 +1,26 @@
+// Uniformity: which values are the same for every running invocation of a workgroup, or of the
+// whole grid, and which control flow all of them take together.
+//
+// An invocation that returned is out of the game: what the remaining ones agree on is uniform.
+#pragma once
+
+#include <vector>
+
+#include "felsite/program.h"
+
+namespace felsite::ir {
+
+enum class Uniformity : std::uint8_t { Grid, Workgroup, Divergent };  // joining takes the larger
+
+struct UniformityMap {
+  std::vector<Uniformity> vars;     // by VarId, of the entry; over all its assignments
+  std::vector<Uniformity> exprs;    // by ExprId
+  std::vector<Uniformity> control;  // by NodeId: the control flow that reaches the node
+};
+
+// A fixpoint over assignments and loops, in linear time. A load counts as uniform if its index is,
+// and no invocation can be changing the buffer meanwhile: none writes it between the barriers
+// around the load.
+UniformityMap analyze_uniformity(const Program& program);
+
+}  // namespace felsite::ir

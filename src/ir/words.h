@@ -1,0 +1,89 @@
+// Every word the text form gives a meaning to, in one place: the parser, the printer, name checks
+// and "did you mean" all look here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "felsite/program.h"
+
+namespace felsite::ir {
+
+enum class WordKind : std::uint8_t {
+  Keyword,   // reserved everywhere; value: Keyword
+  TypeName,  // reserved; a cast when called; value: Type
+  Builtin,   // reserved; value: ExprKind of an id
+  Binary,    // functions: special only when called; value: the operation
+  Unary,
+  Atomic,
+  SubgroupReduce,
+  Function,  // value: ExprKind (select, fma, bitcast, len, subgroup_ballot, subgroup_shuffle)
+};
+
+enum class Keyword : std::uint8_t {
+  Program,
+  Fast,
+  Output,
+  LiveOut,
+  ReadOnly,
+  ReadWrite,
+  WriteOnly,
+  Uniform,
+  Workgroup,
+  Binding,
+  Hint,
+  Op,
+  Yield,
+  Let,
+  If,
+  Else,
+  Loop,
+  In,
+  Return,
+  Region,
+  Barrier,
+  GridSync,
+  IndirectDispatch,
+  AsyncLoad,
+  AsyncStore,
+  AsyncWait,
+  Trap,
+  Resume,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  Broadcast,
+  True,
+  False,
+  Inf,
+  Nan,
+};
+
+struct Word {
+  std::string_view text;
+  WordKind kind;
+  std::uint8_t value;
+  Type type = Type::None;  // of inf_f16, nan_f64, …
+};
+
+const Word* find_word(std::string_view text);
+std::span<const Word> all_words();
+
+// The word for an id expression: "invocation", "local", …
+std::string_view builtin_word(ExprKind kind);
+bool builtin_has_axis(ExprKind kind);
+
+// [A-Za-z_][A-Za-z0-9_]*, not reserved.
+bool is_usable_name(std::string_view name);
+
+// Hostile text can hold megabyte names and many of them; a slip of the finger needs neither.
+inline constexpr std::size_t kLongestCandidate = 64;
+inline constexpr std::size_t kMostCandidates = 500;
+
+// The candidate nearest to `name` in spelling, or empty when none is near.
+std::string_view closest(std::string_view name, std::span<const std::string_view> candidates);
+// " Did you mean `x`?" or nothing.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace felsite::ir
