@@ -221,6 +221,7 @@ struct SourceMap {
   std::vector<std::uint32_t> buffers;
   std::vector<std::uint32_t> ops;
   std::vector<std::uint32_t> op_results;
+  std::vector<std::uint32_t> op_ends;  // the closing brace of an operation
   std::uint32_t program_begin = 0;  // the word `program`
   std::uint32_t program_end = 0;    // the closing brace
   std::vector<std::uint32_t> line_starts;

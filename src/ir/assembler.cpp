@@ -65,8 +65,11 @@ VarId Assembler::declare(std::string_view text, Type type, VarKind kind) {
   const auto id = static_cast<VarId>(arena_->vars.size());
   arena_->vars.push_back(
       {.name = name, .type = type, .kind = kind, .assigned = false, .uses = 0});
-  undo_.push_back({name, visible_var_[name]});
-  visible_var_[name] = id;
+  // Nothing can name `_`: it takes a value that nobody wants.
+  if (text != "_") {
+    undo_.push_back({name, visible_var_[name]});
+    visible_var_[name] = id;
+  }
   return id;
 }
 
@@ -99,11 +102,14 @@ VarId Assembler::open_op(std::string_view text, std::span<const Param> params, T
   return first_param;
 }
 
-void Assembler::close_op(ExprId result, std::uint32_t at) {
+void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
   OpDecl& op = arena_->ops.back();
   op.body.end = static_cast<NodeId>(arena_->nodes.size());
   op.result = result;
-  if (with_positions_) arena_->source.op_results.push_back(at);
+  if (with_positions_) {
+    arena_->source.op_results.push_back(at);
+    arena_->source.op_ends.push_back(end);
+  }
   close_scope();
 }
 

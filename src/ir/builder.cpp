@@ -91,7 +91,6 @@ Buffer Builder::output(std::string name, Type element, std::uint32_t count) {
 }
 
 OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, const OpBody& body) {
-  const auto id = static_cast<OpId>(state_->ops.size());
   State::RecordedOp recorded;
   recorded.name = std::move(name);
   recorded.params = std::move(params);
@@ -106,8 +105,9 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
   }
   recorded.result = use(body(values));
   state_->current = outer;
+  // The body may itself have declared operations: they come before this one.
   state_->ops.push_back(std::move(recorded));
-  return {id};
+  return {static_cast<OpId>(state_->ops.size() - 1)};
 }
 
 // Notes that `value` is consumed here, and whether it must have been bound earlier for that.
@@ -124,7 +124,7 @@ std::uint32_t Builder::use(Value value) {
   const bool leaf = info(expr.kind).arity == 0 && expr.kind != ExprKind::Call;
   const bool moved = expr.scope != state_->current || expr.position != state_->position();
   ++expr.uses;
-  if (expr.kind == ExprKind::Var) state_->vars[expr.ref].read = true;
+  if (expr.kind == ExprKind::Var) state_->vars[expr.ref].named = true;
   if ((expr.changeable && moved) || (!leaf && expr.uses > 1)) expr.bound = true;
   return value.id_;
 }
@@ -137,7 +137,7 @@ Value Builder::builtin(ExprKind kind, unsigned axis) {
 
 Value Builder::length(Buffer buffer) {
   Recorded expr{.kind = ExprKind::BufLen};
-  expr.ref = buffer.id_;
+  expr.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
   return Value(this, state_->add(expr));
 }
 
@@ -203,7 +203,8 @@ Value Builder::fma(Value a, Value b, Value c) {
 
 Value Builder::call(OpHandle op, std::vector<Value> arguments) {
   Recorded expr{.kind = ExprKind::Call};
-  expr.ref = op.id;
+  // Operations come before what calls them; any other handle is not one of this builder's.
+  expr.ref = op.id < state_->ops.size() ? op.id : kUnresolved;
   std::vector<std::uint32_t> used;
   for (const Value& argument : arguments) used.push_back(use(argument));
   for (const std::uint32_t operand : used) expr.changeable |= state_->exprs[operand].changeable;
@@ -241,7 +242,7 @@ Value Builder::atomic(AtomicOp op, Element element, Value value, Ordering orderi
   Recorded expr{.kind = ExprKind::Atomic};
   expr.op = static_cast<std::uint8_t>(op);
   expr.aux = static_cast<std::uint8_t>(ordering);
-  expr.ref = element.buffer_;
+  expr.ref = element.builder_ == this ? element.buffer_ : kUnresolved;
   expr.args[0] = use(element.index_);
   expr.args[1] = use(value);
   return let("", Value(this, state_->add(expr)));
@@ -251,7 +252,7 @@ Value Builder::compare_exchange(Element element, Value expected, Value value, Or
   Recorded expr{.kind = ExprKind::Atomic};
   expr.op = static_cast<std::uint8_t>(AtomicOp::CompareExchange);
   expr.aux = static_cast<std::uint8_t>(ordering);
-  expr.ref = element.buffer_;
+  expr.ref = element.builder_ == this ? element.buffer_ : kUnresolved;
   expr.args[0] = use(element.index_);
   expr.args[1] = use(expected);
   expr.args[2] = use(value);
@@ -277,6 +278,7 @@ void Builder::assign(std::uint32_t variable, Value value) {
   Statement statement{.kind = NodeKind::Assign};
   statement.ref = variable;
   statement.args[0] = use(value);
+  state_->vars[variable].named = true;
   state_->add(statement);
 }
 
@@ -348,15 +350,15 @@ void Builder::barrier(Ordering ordering) {
 
 void Builder::indirect_dispatch(Buffer buffer, std::uint32_t offset) {
   Statement statement{.kind = NodeKind::IndirectDispatch};
-  statement.ref = buffer.id_;
+  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
   statement.extra = offset;
   state_->add(statement);
 }
 
 void Builder::async_load(Element to, Element from, std::uint32_t count, std::string tag) {
   Statement statement{.kind = NodeKind::AsyncLoad};
-  statement.ref = to.buffer_;
-  statement.ref2 = from.buffer_;
+  statement.ref = to.builder_ == this ? to.buffer_ : kUnresolved;
+  statement.ref2 = from.builder_ == this ? from.buffer_ : kUnresolved;
   statement.args = {use(to.index_), use(from.index_)};
   statement.extra = count;
   statement.text = state_->text(std::move(tag));
@@ -390,28 +392,28 @@ void Builder::resume(std::string tag) {
 void Builder::all_reduce(ReduceOp op, Buffer buffer) {
   Statement statement{.kind = NodeKind::AllReduce};
   statement.op = static_cast<std::uint8_t>(op);
-  statement.ref = buffer.id_;
+  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
   state_->add(statement);
 }
 
 void Builder::all_gather(Buffer to, Buffer from) {
   Statement statement{.kind = NodeKind::AllGather};
-  statement.ref = to.id_;
-  statement.ref2 = from.id_;
+  statement.ref = to.builder_ == this ? to.id_ : kUnresolved;
+  statement.ref2 = from.builder_ == this ? from.id_ : kUnresolved;
   state_->add(statement);
 }
 
 void Builder::reduce_scatter(ReduceOp op, Buffer to, Buffer from) {
   Statement statement{.kind = NodeKind::ReduceScatter};
   statement.op = static_cast<std::uint8_t>(op);
-  statement.ref = to.id_;
-  statement.ref2 = from.id_;
+  statement.ref = to.builder_ == this ? to.id_ : kUnresolved;
+  statement.ref2 = from.builder_ == this ? from.id_ : kUnresolved;
   state_->add(statement);
 }
 
 void Builder::broadcast(Buffer buffer, std::uint32_t root) {
   Statement statement{.kind = NodeKind::Broadcast};
-  statement.ref = buffer.id_;
+  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
   statement.extra = root;
   state_->add(statement);
 }

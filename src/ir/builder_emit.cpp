@@ -77,6 +77,16 @@ class Emitter {
     const std::string& name = state_.vars[var].name;
     return kUnresolved | assembler_.intern(name.empty() ? "_" : name);
   }
+  // A buffer or operation of another builder is a name that means nothing here.
+  std::uint32_t known_ref(std::uint32_t ref) {
+    return ref == kUnresolved ? kUnresolved | assembler_.intern("_") : ref;
+  }
+  // The text form cannot tell two variables `_` apart, so one that is named gets a name.
+  std::string declared_name(std::uint32_t var) {
+    const State::RecordedVar& recorded = state_.vars[var];
+    if (!recorded.name.empty() && recorded.name != "_") return recorded.name;
+    return recorded.named ? fresh_name() : "_";
+  }
   std::string fresh_name() {
     std::string name;
     do {
@@ -107,7 +117,7 @@ void Emitter::emit_op(const State::RecordedOp& op) {
     show(var_refs_, op.param_vars[i], first + static_cast<VarId>(i));
   }
   emit_scope(op.body);
-  assembler_.close_op(emit_expr(op.result), 0);
+  assembler_.close_op(emit_expr(op.result), 0, 0);
   hide_down_to(0);
 }
 
@@ -164,7 +174,7 @@ void Emitter::open(const Statement& statement) {
   } else if (statement.kind == NodeKind::Loop) {
     const ExprId from = emit_expr(statement.args[0]);
     const ExprId to = emit_expr(statement.args[1]);
-    const VarId var = assembler_.open_loop(state_.vars[statement.ref].name, from, to);
+    const VarId var = assembler_.open_loop(declared_name(statement.ref), from, to);
     enter(statement.body, &statement);
     show(var_refs_, statement.ref, var);
     return;
@@ -181,10 +191,7 @@ void Emitter::emit_leaf(const Statement& s) {
   switch (s.kind) {
     case NodeKind::Let: {
       const ExprId value = arg(0);
-      const std::string& name = state_.vars[s.ref].name;
-      // Only atomics have no name of their own; one whose value nobody reads stays nameless.
-      const bool unused = name.empty() && !state_.vars[s.ref].read;
-      show(var_refs_, s.ref, assembler_.let(unused ? "_" : (name.empty() ? fresh_name() : name), value));
+      show(var_refs_, s.ref, assembler_.let(declared_name(s.ref), value));
       return;
     }
     case NodeKind::Assign: {
@@ -201,12 +208,13 @@ void Emitter::emit_leaf(const Statement& s) {
     case NodeKind::Barrier:
       return assembler_.barrier(static_cast<Ordering>(s.op));
     case NodeKind::IndirectDispatch:
-      return assembler_.indirect_dispatch(s.ref, s.extra);
+      return assembler_.indirect_dispatch(known_ref(s.ref), s.extra);
     case NodeKind::AsyncLoad:
     case NodeKind::AsyncStore: {
       const ExprId to = arg(0);
       const ExprId from = arg(1);
-      return assembler_.async_copy(s.kind, s.ref, to, s.ref2, from, s.extra, text(s));
+      return assembler_.async_copy(s.kind, known_ref(s.ref), to, known_ref(s.ref2), from, s.extra,
+                                   text(s));
     }
     case NodeKind::AsyncWait:
     case NodeKind::Resume:
@@ -217,7 +225,8 @@ void Emitter::emit_leaf(const Statement& s) {
     case NodeKind::AllGather:
     case NodeKind::ReduceScatter:
     case NodeKind::Broadcast:
-      return assembler_.collective(s.kind, static_cast<ReduceOp>(s.op), s.ref, s.ref2, s.extra);
+      return assembler_.collective(s.kind, static_cast<ReduceOp>(s.op), known_ref(s.ref),
+                                   known_ref(s.ref2), s.extra);
     case NodeKind::If:
     case NodeKind::Loop:
     case NodeKind::Block:
@@ -266,7 +275,7 @@ ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
     case ExprKind::Load:
       return assembler_.load(e.ref, args[0]);
     case ExprKind::BufLen:
-      return assembler_.buffer_length(e.ref);
+      return assembler_.buffer_length(known_ref(e.ref));
     case ExprKind::InvocationId:
     case ExprKind::WorkgroupId:
     case ExprKind::LocalId:
@@ -288,7 +297,8 @@ ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
     case ExprKind::Fma:
       return assembler_.fma(args[0], args[1], args[2]);
     case ExprKind::Atomic:
-      return assembler_.atomic(static_cast<AtomicOp>(e.op), static_cast<Ordering>(e.aux), e.ref, args);
+      return assembler_.atomic(static_cast<AtomicOp>(e.op), static_cast<Ordering>(e.aux),
+                               known_ref(e.ref), args);
     case ExprKind::SubgroupBallot:
       return assembler_.subgroup_ballot(args[0]);
     case ExprKind::SubgroupShuffle:
@@ -296,7 +306,7 @@ ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
     case ExprKind::SubgroupReduce:
       return assembler_.subgroup_reduce(static_cast<ReduceOp>(e.op), args[0]);
     case ExprKind::Call:
-      return assembler_.call(e.ref, args);
+      return assembler_.call(known_ref(e.ref), args);
   }
   return kNone;
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/lexer.h"
 #include "ir/validation.h"
 #include "ir/words.h"
 
@@ -28,7 +29,7 @@ void check_workgroup_size(const Program& program, Report& report) {
 
 bool hint_prints(std::string_view hint) {
   return hint.find_first_of("\"\n") == std::string_view::npos &&
-         hint.find('\0') == std::string_view::npos;
+         find_bad_byte(hint) == std::string_view::npos;
 }
 
 void check_buffer(const Program& program, BufferId id, Report& report) {
@@ -40,7 +41,7 @@ void check_buffer(const Program& program, BufferId id, Report& report) {
   }
   for (const std::string& hint : buffer.hints) {
     if (!hint_prints(hint)) {
-      report.buffer(FindingCode::BadName, id, "A hint holds a quote, a line break or a NUL.",
+      report.buffer(FindingCode::BadName, id, "A hint holds a quote, a line break, a NUL or bytes that are not UTF-8.",
                     "use plain words in hints.");
     }
   }

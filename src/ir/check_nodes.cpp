@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "felsite/text.h"
+#include "ir/lexer.h"
 #include "ir/validation.h"
 #include "ir/words.h"
 
@@ -206,8 +207,9 @@ void NodeChecker::check(NodeId id, bool in_op) {
     case NodeKind::Region: {
       const std::string_view name = program_.name(node.name);
       if (name.find_first_of("\"\n") != std::string_view::npos ||
-          name.find('\0') != std::string_view::npos) {
-        report_.node(FindingCode::BadName, id, "A region's name holds a quote, a line break or a NUL.",
+          find_bad_byte(name) != std::string_view::npos) {
+        report_.node(FindingCode::BadName, id,
+                     "A region's name holds a quote, a line break, a NUL or bytes that are not UTF-8.",
                      "use plain words.");
       }
       return;

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "ir/literal_text.h"
+#include "ir/op_tables.h"
 
 namespace felsite::ir {
 namespace {
@@ -12,10 +16,20 @@ namespace {
 constexpr std::uint8_t kPrefixPrecedence = 20;  // above every infix operator
 
 const BinaryOpInfo* infix_op(const Token& token) {
+  // By the first character; an operator of two is found by the second, which follows in the list.
+  static const auto kByFirst = [] {
+    std::array<std::array<const BinaryOpInfo*, 4>, 128> table{};
+    for (const BinaryOpInfo& row : kBinaryOps) {
+      if (row.infix.empty()) continue;
+      auto& rows = table[static_cast<unsigned char>(row.infix[0])];
+      *std::ranges::find(rows, nullptr) = &row;
+    }
+    return table;
+  }();
   if (token.kind != TokenKind::Symbol) return nullptr;
-  for (std::uint8_t i = 0; i < kBinaryOpCount; ++i) {
-    const BinaryOpInfo& row = info(static_cast<BinaryOp>(i));
-    if (row.infix == token.text) return &row;
+  for (const BinaryOpInfo* row : kByFirst[static_cast<unsigned char>(token.text[0]) % 128]) {
+    if (row == nullptr) return nullptr;
+    if (row->infix.size() == token.text.size() && row->infix.back() == token.text.back()) return row;
   }
   return nullptr;
 }
@@ -33,7 +47,10 @@ std::string shown(const Token& token) {
     case TokenKind::Symbol:
       break;
   }
-  return fmt::format("`{}`", token.text.substr(0, 40));
+  // Cut between characters: the second and later bytes of one are 10xxxxxx.
+  std::size_t length = std::min<std::size_t>(token.text.size(), 40);
+  while (length > 0 && length < token.text.size() && (token.text[length] & 0xC0) == 0x80) --length;
+  return fmt::format("`{}`", token.text.substr(0, length));
 }
 
 }  // namespace
@@ -404,7 +421,7 @@ void ExpressionParser::finish(const Frame& frame) {
     }
     case FrameKind::Function: {
       const auto kind = static_cast<ExprKind>(frame.value);
-      check_count(frame, info(kind).arity, info(kind).name);
+      check_count(frame, info(kind).arity, function_word(kind));
       if (kind == ExprKind::Select) {
         result = assembler_.select(args[0], args[1], args[2], frame.offset);
       } else if (kind == ExprKind::Fma) {

@@ -48,7 +48,9 @@ class TokenStream {
 
  private:
   static bool is(const Token& token, std::string_view symbol) {
-    return token.kind == TokenKind::Symbol && token.text == symbol;
+    // Symbols have one or two characters.
+    return token.kind == TokenKind::Symbol && token.text.size() == symbol.size() &&
+           token.text[0] == symbol[0] && token.text.back() == symbol.back();
   }
 
   Lexer lexer_;

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <array>
 #include <memory>
 
 namespace felsite::ir {
@@ -11,16 +12,14 @@ namespace {
 // by their characters (an index into the name table would depend on what else was interned).
 class Digest {
  public:
-  Digest() : state_(XXH3_createState(), &XXH3_freeState) {
-    XXH3_128bits_reset(state_.get());
-    buffer_.reserve(kChunk + 64);
-  }
+  Digest() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
 
   void word(std::uint32_t value) {
-    for (int shift = 0; shift < 32; shift += 8) {
-      buffer_.push_back(static_cast<unsigned char>(value >> shift));
+    if (used_ + 4 > buffer_.size()) flush();
+    for (std::size_t i = 0; i < 4; ++i) {
+      buffer_[used_ + i] = static_cast<unsigned char>(value >> (8 * i));
     }
-    if (buffer_.size() >= kChunk) flush();
+    used_ += 4;
   }
 
   void text(std::string_view value) {
@@ -36,15 +35,14 @@ class Digest {
   }
 
  private:
-  static constexpr std::size_t kChunk = 1 << 14;
-
   void flush() {
-    XXH3_128bits_update(state_.get(), buffer_.data(), buffer_.size());
-    buffer_.clear();
+    XXH3_128bits_update(state_.get(), buffer_.data(), used_);
+    used_ = 0;
   }
 
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
-  std::vector<unsigned char> buffer_;
+  std::array<unsigned char, 1 << 14> buffer_;
+  std::size_t used_ = 0;
 };
 
 std::uint32_t pack(unsigned a, unsigned b, unsigned c, unsigned d) {

@@ -20,11 +20,25 @@ constexpr std::array<std::uint8_t, 256> kClasses = [] {
 
 std::uint8_t char_class(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
-// Longest first, so that `<=` is not `<` and `=`.
-constexpr std::string_view kSymbols[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "..", "->",
-                                         "+",  "-",  "*",  "/",  "%",  "&",  "|",  "^",  "~",  "!",
-                                         "<",  ">",  "=",  "(",  ")",  "[",  "]",  "{",  "}",  ",",
-                                         ";",  ":",  "."};
+// Two characters that together are one symbol; any other punctuation stands alone.
+constexpr std::string_view kPairs[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "..", "->"};
+constexpr std::string_view kSingles = "+-*/%&|^~!<>=()[]{},;:.";
+
+// How many characters of `text` make a symbol: 2, 1 or 0.
+std::size_t symbol_length(std::string_view text) {
+  static constexpr auto kStarts = [] {
+    std::array<std::uint8_t, 256> table{};
+    for (const char c : kSingles) table[static_cast<unsigned char>(c)] = 1;
+    for (const std::string_view pair : kPairs) table[static_cast<unsigned char>(pair[0])] = 2;
+    return table;
+  }();
+  const std::uint8_t longest = kStarts[static_cast<unsigned char>(text[0])];
+  if (longest < 2) return longest;
+  for (const std::string_view pair : kPairs) {
+    if (text.size() > 1 && text[0] == pair[0] && text[1] == pair[1]) return 2;
+  }
+  return 1;
+}
 
 }  // namespace
 
@@ -105,11 +119,9 @@ Token Lexer::next() {
     at_ = close + 1;
     return token(TokenKind::String, text_.substr(start + 1, close - start - 1));
   }
-  for (const std::string_view symbol : kSymbols) {
-    if (text_.compare(start, symbol.size(), symbol) == 0) {
-      at_ += symbol.size();
-      return token(TokenKind::Symbol, symbol);
-    }
+  if (const std::size_t length = symbol_length(text_.substr(start)); length > 0) {
+    at_ += length;
+    return token(TokenKind::Symbol, text_.substr(start, length));
   }
   return token(TokenKind::Bad, text_.substr(start, 1));
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -70,6 +71,8 @@ Parsed parse_float(std::string_view whole, std::string_view digits, bool negativ
     float single = 0;
     read = std::from_chars(begin, end, single);
     value = single;
+    // Gradual underflow rounded up to the least normal what float_literal knows to be below it.
+    if (single == std::numeric_limits<float>::min()) std::from_chars(begin, end, value);
   } else {
     read = std::from_chars(begin, end, value);
   }
@@ -91,6 +94,9 @@ Parsed parse_float(std::string_view whole, std::string_view digits, bool negativ
 
 Parsed parse_literal(std::string_view text, bool negative) {
   const std::string_view whole = text;
+  if (std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+    return parse_integer(whole, text, 10, negative, Type::U32);  // most of them
+  }
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   const std::optional<Type> suffix = take_suffix(text, hex);
   std::string without_separators;

@@ -144,8 +144,8 @@ void BackwardScan::scan(Pass pass) {
       leave(node_id, pass, live);
       continue;
     }
+    if (node.kind == NodeKind::Return) live.clear();  // whatever stands behind it
     record(node_id, live);
-    if (node.kind == NodeKind::Return) live.clear();
     const bool defines = node.kind == NodeKind::Let || node.kind == NodeKind::Assign;
     if (defines && is_resolved(node.ref)) erase(live, node.ref);
     uses(node_id, live);

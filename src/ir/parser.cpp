@@ -32,7 +32,7 @@ class Parser {
   void op();
   void statements();  // up to the brace or `yield` that ends the entry or an operation
   void statement();
-  void keyword_statement(Keyword keyword, std::uint32_t at);
+  void keyword_statement(const Word& word, std::uint32_t at);
   void name_statement(std::uint32_t at);
   void close_body();
   void open_body(Body body) {
@@ -91,6 +91,10 @@ Program Parser::parse() {
     if (keyword == Keyword::Op) {
       op();
     } else if (keyword >= Keyword::Output && keyword <= Keyword::Workgroup) {
+      // The printer writes buffers first; a use before the declaration would change its meaning.
+      if (assembler_.has_ops()) {
+        tokens_.fail("an operation or a statement: buffers are declared before operations");
+      }
       buffer();
     } else {
       break;
@@ -185,8 +189,8 @@ void Parser::op() {
   const std::uint32_t yield = tokens_.expect_keyword(Keyword::Yield, "yield").offset;
   const ExprId value = expressions_.parse();
   tokens_.expect(";", "after the value");
-  tokens_.expect("}", "at the end of the operation");
-  assembler_.close_op(value, yield);
+  const std::uint32_t end = tokens_.expect("}", "at the end of the operation").offset;
+  assembler_.close_op(value, yield, end);
 }
 
 void Parser::statements() {
@@ -239,7 +243,7 @@ void Parser::statement() {
       tokens_.fail("a statement: buffers and operations are declared before the first one");
     }
     tokens_.take();
-    keyword_statement(keyword, token.offset);
+    keyword_statement(*word, token.offset);
     return;
   }
   name_statement(token.offset);
@@ -320,14 +324,14 @@ void Parser::collective(NodeKind kind, std::uint32_t at) {
   assembler_.collective(kind, op, to, from, root, at);
 }
 
-void Parser::keyword_statement(Keyword keyword, std::uint32_t at) {
+void Parser::keyword_statement(const Word& word, std::uint32_t at) {
   const auto tag = [&] {
     tokens_.expect("(", "and a tag");
     const Token name = tokens_.expect_name("a tag");
     tokens_.expect(")", "after the tag");
     return name.text;
   };
-  switch (keyword) {
+  switch (static_cast<Keyword>(word.value)) {
     case Keyword::Let: {
       const std::string_view name = tokens_.expect_name("the variable's name").text;
       tokens_.expect("=", "and a value");
@@ -429,8 +433,7 @@ void Parser::keyword_statement(Keyword keyword, std::uint32_t at) {
     case Keyword::Inf:
     case Keyword::Nan:
       throw SyntaxError{FindingCode::Syntax, at,
-                        fmt::format("Expected a statement, found `{}`.",
-                                    text_.substr(at, tokens_.now().offset - at).substr(0, 20)),
+                        fmt::format("Expected a statement, found `{}`.", word.text),
                         "write a statement or `}` here."};
   }
   end_statement();

@@ -60,6 +60,8 @@ class ExpressionPrinter {
   static Item inner(ExprId expr, std::uint8_t precedence = 0) { return {{}, expr, precedence}; }
 
   void arguments(std::span<const ExprId> operands) {
+    // Each takes a character or more, so those left out are past the limit.
+    operands = operands.first(std::min(operands.size(), limit_));
     work_.push_back(text(")"));
     for (std::size_t i = operands.size(); i-- > 0;) {
       work_.push_back(inner(operands[i]));
@@ -184,7 +186,9 @@ class Printer {
   void comments_before(std::uint32_t offset);
   void keep_blank_line(std::uint32_t offset);
   void item(const std::vector<std::uint32_t>& offsets, std::size_t index) {
-    if (formatting()) comments_before(offsets[index]);
+    if (!formatting()) return;
+    comments_before(offsets[index]);
+    keep_blank_line(offsets[index]);
   }
 
   void header();
@@ -220,7 +224,6 @@ void Printer::comments_before(std::uint32_t offset) {
     may_trail = false;
     comments_ = comments_.subspan(1);
   }
-  keep_blank_line(offset);
 }
 
 void Printer::keep_blank_line(std::uint32_t offset) {
@@ -231,7 +234,7 @@ void Printer::keep_blank_line(std::uint32_t offset) {
     if (c == '\n') ++newlines;
     if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
   }
-  if (newlines == 2 && text_[offset] != '}') out_ += '\n';
+  if (newlines == 2) out_ += '\n';
 }
 
 std::string Printer::print() {
@@ -250,7 +253,10 @@ std::string Printer::print() {
 }
 
 void Printer::header() {
-  if (formatting()) comments_before(program_.source().program_begin);
+  if (formatting()) {
+    comments_before(program_.source().program_begin);
+    keep_blank_line(program_.source().program_begin);
+  }
   const auto& size = program_.workgroup_size();
   fmt::format_to(std::back_inserter(out_), "program {} workgroup({}", program_.name(), size[0]);
   if (size[1] != 1 || size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[1]);
@@ -300,6 +306,7 @@ void Printer::op(OpId id) {
   out_ += "yield ";
   expr(decl.result);
   out_ += ";\n";
+  if (formatting()) comments_before(program_.source().op_ends[id]);
   --depth_;
   line_start();
   out_ += "}\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -78,6 +79,13 @@ constexpr Word kFixedWords[] = {
     function("subgroup_shuffle", ExprKind::SubgroupShuffle),
 };
 
+std::string_view fixed_word(WordKind word_kind, ExprKind kind) {
+  for (const Word& word : kFixedWords) {
+    if (word.kind == word_kind && word.value == static_cast<std::uint8_t>(kind)) return word.text;
+  }
+  return "?";
+}
+
 std::vector<Word> make_words() {
   std::vector<Word> words(std::begin(kFixedWords), std::end(kFixedWords));
   for (const TypeInfo& row : kTypes) {
@@ -135,20 +143,22 @@ const Word* find_word(std::string_view text) {
     for (const Word& word : words()) map.emplace(word.text, &word);
     return map;
   }();
+  // Most names are not words, and most of those already differ in first letter and length.
+  static const auto lengths = [] {
+    std::array<std::uint32_t, 128> table{};
+    for (const Word& word : words()) table[static_cast<unsigned char>(word.text[0])] |= 1u << word.text.size();
+    return table;
+  }();
+  if (text.empty() || text.size() > 31 || static_cast<unsigned char>(text[0]) > 127) return nullptr;
+  if (((lengths[static_cast<unsigned char>(text[0])] >> text.size()) & 1) == 0) return nullptr;
   const auto found = index.find(text);
   return found == index.end() ? nullptr : found->second;
 }
 
 std::span<const Word> all_words() { return words(); }
 
-std::string_view builtin_word(ExprKind kind) {
-  for (const Word& word : kFixedWords) {
-    if (word.kind == WordKind::Builtin && word.value == static_cast<std::uint8_t>(kind)) {
-      return word.text;
-    }
-  }
-  return "?";
-}
+std::string_view builtin_word(ExprKind kind) { return fixed_word(WordKind::Builtin, kind); }
+std::string_view function_word(ExprKind kind) { return fixed_word(WordKind::Function, kind); }
 
 bool builtin_has_axis(ExprKind kind) {
   return kind != ExprKind::SubgroupLocalId && kind != ExprKind::SubgroupSize;
@@ -162,6 +172,8 @@ bool is_usable_name(std::string_view name) {
   if (!std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); })) {
     return false;
   }
+  // `bitcast < 2` would read as the start of a bitcast.
+  if (name == "bitcast") return false;
   const Word* word = find_word(name);
   return word == nullptr || (word->kind != WordKind::Keyword && word->kind != WordKind::TypeName &&
                              word->kind != WordKind::Builtin);

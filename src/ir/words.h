@@ -72,9 +72,11 @@ std::span<const Word> all_words();
 
 // The word for an id expression: "invocation", "local", …
 std::string_view builtin_word(ExprKind kind);
+// The word for a function that is no operation of a table: "select", "fma", …
+std::string_view function_word(ExprKind kind);
 bool builtin_has_axis(ExprKind kind);
 
-// [A-Za-z_][A-Za-z0-9_]*, not reserved.
+// [A-Za-z_][A-Za-z0-9_]*, neither reserved nor `bitcast`.
 bool is_usable_name(std::string_view name);
 
 // Hostile text can hold megabyte names and many of them; a slip of the finger needs neither.

@@ -1,0 +1,64 @@
+// Measures rows: Felsite against a peer, both in one process, rounds interleaved, medians.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace felsite::bench {
+
+// One size of a row. Each function does the work once and gives its cost: nanoseconds, or bytes for
+// a memory row. A budget stands in for the peer where the bound is absolute.
+struct Case {
+  std::string size;
+  std::function<double()> felsite;
+  std::string peer;
+  std::function<double()> peer_cost;
+};
+
+struct Row {
+  std::string name;
+  std::string about;
+  double bound = 0;  // the ratio the row must keep; 0: none, the row only shows
+  std::function<std::vector<Case>(bool quick)> cases;
+};
+
+struct Measurement {
+  std::string name;
+  std::string size;
+  std::string peer;
+  double felsite = 0;
+  double peer_cost = 0;
+  double ratio = 0;
+  double spread = 0;  // half the range between the quartiles of the rounds' ratios, over the median
+  double bound = 0;
+  bool met = true;
+};
+
+// Nanoseconds that `work` takes.
+double time_ns(const std::function<void()>& work);
+// A cost that is always the same: a budget.
+std::function<double()> budget(double cost);
+
+std::vector<Row> all_rows();
+std::vector<Row> ir_rows();
+std::vector<Row> reference_rows();
+
+struct Options {
+  bool quick = false;
+  std::vector<std::string> rows;  // empty: all
+  std::function<void(const Measurement&)> progress;
+};
+
+std::vector<Measurement> measure(const Options& options);
+
+std::string device_line();
+std::string to_json(const std::vector<Measurement>& rows);
+std::string to_html(const std::vector<Measurement>& rows);
+std::string to_line(const Measurement& row);  // of the table; header() above it
+std::string header();
+
+}  // namespace felsite::bench

@@ -1,0 +1,42 @@
+// From a program and the sizes of the caller's bytes to what each buffer is: plain data, checked.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "felsite/backend.h"
+
+namespace felsite::dispatch {
+
+struct BoundBuffer {
+  ir::Role role;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;              // elements
+  std::uint32_t input = ir::kNone;      // position among the caller's inputs
+  std::uint32_t output = ir::kNone;     // position among the results
+};
+
+struct BindingPlan {
+  std::vector<BoundBuffer> buffers;  // by BufferId; workgroup buffers are there with no bytes
+  std::uint32_t input_count = 0;
+  std::uint32_t output_count = 0;
+  std::uint64_t output_bytes = 0;
+  std::uint64_t largest_result_count = 0;  // elements, for the inferred grid
+};
+
+// Counts, sizes and limits. `input_sizes` in declaration order of the roles that take bytes.
+Result<BindingPlan> plan_bindings(const ir::Program& program,
+                                  std::span<const std::uint64_t> input_sizes,
+                                  const DispatchConfig& config);
+
+// The program that runs: with the configured workgroup size.
+ir::Program configured(const ir::Program& program, const DispatchConfig& config);
+// Whether the configuration makes sense for the program.
+Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
+
+// The grid that runs, or why it cannot. `indirect` are the three words an IndirectDispatch read.
+Result<std::array<std::uint32_t, 3>> plan_grid(
+    const ir::Program& program, const BindingPlan& plan, const DispatchConfig& config,
+    const std::optional<std::array<std::uint32_t, 3>>& indirect);
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,476 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "reference/bytecode.h"
+
+namespace felsite::reference {
+namespace {
+
+using namespace ir;
+
+// Hands out register units, lowest first. Expressions give theirs back in any order.
+class RegisterPool {
+ public:
+  std::uint32_t take(std::uint32_t units) {
+    std::vector<std::uint32_t>& free = free_[units - 1];
+    if (!free.empty()) {
+      const std::uint32_t unit = free.back();
+      free.pop_back();
+      return unit;
+    }
+    // 64-bit registers start at even units, so that their lanes are aligned.
+    if (units == 2 && next_ % 2 != 0) free_[0].push_back(next_++);
+    const std::uint32_t unit = next_;
+    next_ += units;
+    return unit;
+  }
+  void give_back(std::uint32_t unit, std::uint32_t units) { free_[units - 1].push_back(unit); }
+  // What is free now is not handed out again: an operation's registers stay its own.
+  void forget_free() {
+    free_[0].clear();
+    free_[1].clear();
+  }
+  std::uint32_t size() const { return next_; }
+
+ private:
+  std::vector<std::uint32_t> free_[2];
+  std::uint32_t next_ = 0;
+};
+
+class Compiler {
+ public:
+  explicit Compiler(const Program& program)
+      : program_(program), var_registers_(program.vars().size(), kNone) {
+    returns_before_.reserve(program.nodes().size() + 1);
+    returns_before_.push_back(0);
+    for (const Node& node : program.nodes()) {
+      returns_before_.push_back(returns_before_.back() + (node.kind == NodeKind::Return ? 1 : 0));
+    }
+  }
+
+  Bytecode run() {
+    for (OpId id = 0; id < program_.ops().size(); ++id) compile_op(id);
+    out_.entry = here();
+    mask_ = 0;
+    compile_nodes(program_.entry());
+    emit(Opcode::Finish);
+    out_.units = registers_.size();
+    return std::move(out_);
+  }
+
+ private:
+  // An operand: its register, and whether it is a temporary to give back.
+  struct Operand {
+    std::uint32_t unit;
+    std::uint32_t units;
+    bool temporary;
+  };
+  struct OpCode {
+    std::uint32_t start;
+    std::uint32_t mask;
+    Operand result;
+  };
+  struct Open {
+    NodeId node;
+    NodeId list_end;
+    std::uint32_t outer_mask;
+    std::uint32_t mask;
+    std::size_t branch;  // the instruction that leaves the current arm, or the head of a loop
+    Operand from;  // of a loop: its variable; of an If: its condition
+    Operand to;
+    std::size_t first_var;
+    bool in_else;
+  };
+
+  static std::uint32_t units_of(Type type) { return lane_bytes(type) / 4; }
+  std::uint32_t here() const { return static_cast<std::uint32_t>(out_.code.size()); }
+  Instruction& emit(Opcode opcode) {
+    Instruction& i = out_.code.emplace_back();
+    i.opcode = opcode;
+    return i;
+  }
+  // Masks nest as bodies do.
+  std::uint32_t take_mask() {
+    out_.masks = std::max(out_.masks, next_mask_ + 1);
+    return next_mask_++;
+  }
+  Operand take(Type type) { return {registers_.take(units_of(type)), units_of(type), true}; }
+  void release(Operand operand) {
+    if (operand.temporary) registers_.give_back(operand.unit, operand.units);
+  }
+  // A register that the caller may keep and change: a variable's own is copied.
+  Operand own(Operand operand, Type type) {
+    if (operand.temporary) return operand;
+    const Operand copy = take(type);
+    Instruction& i = emit(Opcode::Copy);
+    i.type = type;
+    i.dst = copy.unit;
+    i.a = operand.unit;
+    return copy;
+  }
+  std::uint32_t tag(NameId name) {
+    const auto [found, is_new] = tags_.emplace(name, static_cast<std::uint32_t>(out_.tags.size()));
+    if (is_new) out_.tags.emplace_back(program_.name(name));
+    return found->second;
+  }
+  void bind(VarId var, Operand operand) {
+    var_registers_[var] = operand.unit;
+    scope_vars_.push_back({var, operand});
+  }
+  void close_scope(std::size_t first_var) {
+    while (scope_vars_.size() > first_var) {
+      const Operand operand = scope_vars_.back().second;
+      registers_.give_back(operand.unit, operand.units);
+      scope_vars_.pop_back();
+    }
+  }
+  bool has_return(NodeId node) const {
+    return returns_before_[node] != returns_before_[program_.node(node).end];
+  }
+
+  void compile_op(OpId id);
+  void compile_nodes(NodeRange range);
+  void compile_leaf(NodeId id);
+  void open(NodeId id);
+  void close_arm();
+  Operand compile_expr(ExprId root);
+  Operand compile_row(ExprId id, std::span<const Operand> args);
+  void compile_call(ExprId id, std::span<const Operand> args, Operand dst);
+
+  const Program& program_;
+  Bytecode out_;
+  RegisterPool registers_;
+  std::vector<std::uint32_t> var_registers_;
+  std::vector<std::pair<VarId, Operand>> scope_vars_;
+  std::vector<OpCode> ops_;
+  std::vector<Open> open_;
+  std::vector<Operand> operands_;
+  std::uint32_t mask_ = 0;  // the current one
+  std::uint32_t next_mask_ = 1;
+  std::vector<std::uint32_t> returns_before_;  // by NodeId
+  std::unordered_map<NameId, std::uint32_t> tags_;
+};
+
+// Operations cannot recurse, so each has registers and masks of its own, for good.
+void Compiler::compile_op(OpId id) {
+  const OpDecl& op = program_.ops()[id];
+  OpCode code{.start = here(), .mask = take_mask(), .result = {}};
+  mask_ = code.mask;
+  for (VarId param = op.first_param; param < op.first_param + op.param_count; ++param) {
+    var_registers_[param] = take(program_.var(param).type).unit;
+  }
+  Instruction& use = emit(Opcode::UseMask);
+  use.dst = code.mask;
+  compile_nodes(op.body);
+  code.result = own(compile_expr(op.result), op.result_type);
+  emit(Opcode::Return);
+  scope_vars_.clear();
+  registers_.forget_free();
+  next_mask_ = out_.masks;
+  ops_.push_back(code);
+}
+
+Compiler::Operand Compiler::compile_expr(ExprId root) {
+  // Rows are in post-order: a stack of operands is all it takes.
+  const std::size_t base = operands_.size();
+  for (ExprId row = program_.first_row(root); row <= root; ++row) {
+    const std::size_t count = program_.operands(row).size();
+    const auto args = std::span(operands_).last(count);
+    const Operand result = compile_row(row, args);
+    for (const Operand arg : args) release(arg);
+    operands_.resize(operands_.size() - count);
+    operands_.push_back(result);
+  }
+  const Operand result = operands_.back();
+  operands_.resize(base);
+  return result;
+}
+
+// The result takes a register before the operands give theirs back, so the two never overlap.
+Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args) {
+  const Expr& e = program_.expr(id);
+  if (e.kind == ExprKind::Var) return {var_registers_[e.ref], units_of(e.type), false};
+  const Operand dst = take(e.type);
+  const Type first = args.empty() ? Type::None : program_.expr(program_.operands(id)[0]).type;
+  const auto start = [&](Opcode opcode) -> Instruction& {
+    Instruction& i = emit(opcode);
+    i.type = e.type;
+    i.from = first;
+    i.dst = dst.unit;
+    if (!args.empty()) i.a = args[0].unit;
+    if (args.size() > 1) i.b = args[1].unit;
+    if (args.size() > 2) i.c = args[2].unit;
+    return i;
+  };
+  switch (e.kind) {
+    case ExprKind::Literal: {
+      Instruction& i = start(Opcode::Constant);
+      lane_from_bits(e.type, e.literal_bits(), &i.imm);
+      break;
+    }
+    case ExprKind::Load: {
+      Instruction& i = start(Opcode::Load);
+      i.b = e.ref;
+      i.type = program_.buffer(e.ref).element;
+      break;
+    }
+    case ExprKind::BufLen:
+      start(Opcode::Length).b = e.ref;
+      break;
+    case ExprKind::InvocationId:
+    case ExprKind::WorkgroupId:
+    case ExprKind::LocalId:
+    case ExprKind::NumWorkgroups:
+    case ExprKind::WorkgroupSize:
+    case ExprKind::SubgroupLocalId:
+    case ExprKind::SubgroupSize: {
+      Instruction& i = start(Opcode::Builtin);
+      i.op = static_cast<std::uint8_t>(e.kind);
+      i.axis = e.aux;
+      break;
+    }
+    case ExprKind::Binary:
+      start(Opcode::Binary).binary = binary_kernel(e.binary(), first);
+      break;
+    case ExprKind::Unary:
+      start(Opcode::Unary).unary = unary_kernel(e.unary(), first);
+      break;
+    case ExprKind::Select:
+      start(Opcode::Ternary).ternary = select_kernel(e.type);
+      break;
+    case ExprKind::Cast:
+      start(Opcode::Unary).unary = cast_kernel(first, e.type);
+      break;
+    case ExprKind::Bitcast:
+      start(Opcode::Unary).unary = bitcast_kernel(first, e.type);
+      break;
+    case ExprKind::Fma:
+      start(Opcode::Ternary).ternary = fma_kernel(e.type);
+      break;
+    case ExprKind::Atomic: {
+      const bool compares = e.atomic() == AtomicOp::CompareExchange;
+      Instruction& i = start(Opcode::Atomic);
+      i.op = e.op;
+      i.b = e.ref;
+      i.c = args.back().unit;
+      i.d = compares ? args[1].unit : 0;
+      break;
+    }
+    case ExprKind::SubgroupBallot:
+      start(Opcode::Ballot);
+      break;
+    case ExprKind::SubgroupShuffle:
+      start(Opcode::Shuffle);
+      break;
+    case ExprKind::SubgroupReduce:
+      start(Opcode::Reduce).binary = reduce_kernel(e.reduce(), e.type);
+      break;
+    case ExprKind::Call:
+      compile_call(id, args, dst);
+      break;
+    case ExprKind::Var:
+      break;
+  }
+  return dst;
+}
+
+void Compiler::compile_call(ExprId id, std::span<const Operand> args, Operand dst) {
+  const Expr& e = program_.expr(id);
+  const OpDecl& decl = program_.ops()[e.ref];
+  const OpCode& code = ops_[e.ref];
+  for (std::uint32_t i = 0; i < decl.param_count; ++i) {
+    Instruction& copy = emit(Opcode::Copy);
+    copy.type = program_.var(decl.first_param + i).type;
+    copy.dst = var_registers_[decl.first_param + i];
+    copy.a = args[i].unit;
+  }
+  Instruction& enter = emit(Opcode::MaskCopy);
+  enter.dst = code.mask;
+  enter.a = mask_;
+  emit(Opcode::Call).jump = code.start;
+  emit(Opcode::UseMask).dst = mask_;
+  Instruction& result = emit(Opcode::Copy);
+  result.type = e.type;
+  result.dst = dst.unit;
+  result.a = code.result.unit;
+}
+
+void Compiler::compile_nodes(NodeRange range) {
+  const std::size_t base = open_.size();
+  for (NodeId id = range.begin;; ++id) {
+    while (open_.size() > base && id == open_.back().list_end) close_arm();
+    if (id >= range.end) return;
+    if (info(program_.node(id).kind).has_body) {
+      open(id);
+    } else {
+      compile_leaf(id);
+    }
+  }
+}
+
+void Compiler::open(NodeId id) {
+  const Node& node = program_.node(id);
+  Open frame{.node = id,
+             .list_end = program_.then_body(id).end,
+             .outer_mask = mask_,
+             .mask = mask_,
+             .branch = 0,
+             .from = {},
+             .to = {},
+             .first_var = scope_vars_.size(),
+             .in_else = false};
+  if (node.kind == NodeKind::If) {
+    // The condition is needed again for the else arm.
+    frame.from = own(compile_expr(node.args[0]), Type::Bool);
+    frame.mask = take_mask();
+    frame.branch = out_.code.size();
+    Instruction& i = emit(Opcode::MaskThen);
+    i.dst = frame.mask;
+    i.a = mask_;
+    i.c = frame.from.unit;
+  } else if (node.kind == NodeKind::Loop) {
+    const Operand from = compile_expr(node.args[0]);
+    // The bound must survive the body, whatever it assigns.
+    frame.to = own(compile_expr(node.args[1]), Type::U32);
+    frame.from = own(from, Type::U32);
+    var_registers_[node.ref] = frame.from.unit;
+    frame.mask = take_mask();
+    Instruction& enter = emit(Opcode::MaskCopy);
+    enter.dst = frame.mask;
+    enter.a = mask_;
+    frame.branch = out_.code.size();
+    Instruction& test = emit(Opcode::LoopTest);
+    test.dst = frame.mask;
+    test.a = frame.from.unit;
+    test.b = frame.to.unit;
+  }
+  mask_ = frame.mask;
+  open_.push_back(frame);
+}
+
+void Compiler::close_arm() {
+  Open& top = open_.back();
+  const Node& node = program_.node(top.node);
+  close_scope(top.first_var);
+  if (node.kind == NodeKind::If && !top.in_else && !program_.else_body(top.node).empty()) {
+    const std::size_t then_branch = top.branch;
+    top.in_else = true;
+    top.list_end = node.end;
+    out_.code[then_branch].jump = here();
+    top.branch = out_.code.size();
+    Instruction& i = emit(Opcode::MaskElse);
+    i.dst = top.mask;
+    i.a = top.outer_mask;
+    i.c = top.from.unit;
+    return;
+  }
+  if (node.kind == NodeKind::Loop) {
+    Instruction& next = emit(Opcode::LoopNext);
+    next.dst = top.mask;
+    next.a = top.from.unit;
+    next.jump = static_cast<std::uint32_t>(top.branch);
+  }
+  const bool branches = node.kind == NodeKind::If || node.kind == NodeKind::Loop;
+  if (branches) {
+    out_.code[top.branch].jump = here();
+    emit(has_return(top.node) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
+    --next_mask_;
+    release(top.from);
+    if (node.kind == NodeKind::Loop) release(top.to);
+  }
+  mask_ = top.outer_mask;
+  open_.pop_back();
+}
+
+void Compiler::compile_leaf(NodeId id) {
+  const Node& node = program_.node(id);
+  switch (node.kind) {
+    case NodeKind::Let: {
+      const Type type = program_.expr(node.args[0]).type;
+      bind(node.ref, own(compile_expr(node.args[0]), type));
+      return;
+    }
+    case NodeKind::Assign: {
+      const Operand value = compile_expr(node.args[0]);
+      Instruction& i = emit(Opcode::MaskedCopy);
+      i.type = program_.expr(node.args[0]).type;
+      i.dst = var_registers_[node.ref];
+      i.a = value.unit;
+      return release(value);
+    }
+    case NodeKind::Store: {
+      const Operand index = compile_expr(node.args[0]);
+      const Operand value = compile_expr(node.args[1]);
+      Instruction& i = emit(Opcode::Store);
+      i.type = program_.buffer(node.ref).element;
+      i.a = index.unit;
+      i.b = node.ref;
+      i.c = value.unit;
+      release(index);
+      return release(value);
+    }
+    case NodeKind::Return:
+      emit(Opcode::End);
+      return;
+    case NodeKind::Barrier:
+      // Invocations run in lock step, so a workgroup barrier is where they already are.
+      if (node.ordering() == Ordering::GridSync) {
+        Instruction& i = emit(Opcode::GridSync);
+        i.b = kNone;
+      }
+      return;
+    case NodeKind::AllReduce:
+    case NodeKind::Broadcast: {
+      // One rank: the identity, at the place of a grid barrier.
+      Instruction& i = emit(Opcode::GridSync);
+      i.b = kNone;
+      return;
+    }
+    case NodeKind::AllGather:
+    case NodeKind::ReduceScatter: {
+      Instruction& i = emit(Opcode::GridSync);
+      i.b = node.ref;
+      i.c = node.ref2;
+      return;
+    }
+    case NodeKind::AsyncLoad:
+    case NodeKind::AsyncStore: {
+      const Operand to = compile_expr(node.args[0]);
+      const Operand from = compile_expr(node.args[1]);
+      Instruction& i = emit(Opcode::AsyncIssue);
+      i.type = program_.buffer(node.ref).element;
+      i.a = to.unit;
+      i.b = node.ref;
+      i.c = from.unit;
+      i.d = node.ref2;
+      i.e = tag(node.name);
+      i.imm = node.extra;
+      release(to);
+      return release(from);
+    }
+    case NodeKind::AsyncWait:
+      emit(Opcode::AsyncWait).e = tag(node.name);
+      return;
+    case NodeKind::Trap: {
+      const Operand address = compile_expr(node.args[0]);
+      Instruction& i = emit(Opcode::Trap);
+      i.a = address.unit;
+      i.e = tag(node.name);
+      return release(address);
+    }
+    case NodeKind::IndirectDispatch:  // read before the program starts
+    case NodeKind::Resume:
+      return;
+    case NodeKind::If:
+    case NodeKind::Loop:
+    case NodeKind::Block:
+    case NodeKind::Region:
+      return;
+  }
+}
+
+}  // namespace
+
+Bytecode compile(const Program& program) { return Compiler(program).run(); }
+
+}  // namespace felsite::reference

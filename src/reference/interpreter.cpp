@@ -1,0 +1,246 @@
+#include "reference/interpreter.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "reference/arithmetic.h"
+#include "reference/independence.h"
+
+namespace felsite::reference {
+namespace {
+
+std::uint64_t group_count(const std::array<std::uint32_t, 3>& grid) {
+  // The caller has checked that invocation ids fit 32 bits an axis; the product may not fit 64.
+  const auto product = static_cast<detail::Uint128>(grid[0]) * grid[1] * grid[2];
+  constexpr auto kMost = std::uint64_t{1} << 62;
+  return product > kMost ? kMost : static_cast<std::uint64_t>(product);
+}
+
+// The workgroup that runs at each position of the order.
+class GroupOrder {
+ public:
+  GroupOrder(const std::array<std::uint32_t, 3>& grid, const ReferenceOptions& options)
+      : grid_(grid), count_(group_count(grid)), order_(options.order) {
+    if (order_ != WorkgroupOrder::Shuffled) return;
+    shuffled_.resize(count_);
+    for (std::uint64_t i = 0; i < count_; ++i) shuffled_[i] = static_cast<std::uint32_t>(i);
+    std::mt19937_64 random(options.seed);
+    // By hand: std::shuffle differs between standard libraries, and a seed must reproduce.
+    for (std::uint64_t i = count_; i > 1; --i) std::swap(shuffled_[i - 1], shuffled_[random() % i]);
+  }
+
+  std::uint64_t count() const { return count_; }
+
+  std::array<std::uint32_t, 3> at(std::uint64_t position) const {
+    std::uint64_t linear = position;
+    if (order_ == WorkgroupOrder::Reversed) linear = count_ - 1 - position;
+    if (order_ == WorkgroupOrder::Shuffled) linear = shuffled_[position];
+    return {static_cast<std::uint32_t>(linear % grid_[0]),
+            static_cast<std::uint32_t>(linear / grid_[0] % grid_[1]),
+            static_cast<std::uint32_t>(linear / grid_[0] / grid_[1])};
+  }
+
+ private:
+  std::array<std::uint32_t, 3> grid_;
+  std::uint64_t count_;
+  WorkgroupOrder order_;
+  std::vector<std::uint32_t> shuffled_;
+};
+
+void add(OutOfBounds& total, const OutOfBounds& more) {
+  total.loads += more.loads;
+  total.stores += more.stores;
+  total.atomics += more.atomics;
+}
+
+Error out_of_memory(std::string what, std::uint64_t requested, std::uint64_t available) {
+  Error error{.code = ErrorCode::DeviceOutOfMemory,
+              .message = fmt::format("{} needs {} bytes, {} are available.", what, requested, available),
+              .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
+              .context = {}};
+  error.context.requested = requested;
+  error.context.available = available;
+  return error;
+}
+
+bool past(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+  return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
+
+Error timeout() {
+  return Error{.code = ErrorCode::Timeout,
+               .message = "The program did not finish within the timeout.",
+               .fix = "allow more time, or run a smaller grid.",
+               .context = {}};
+}
+
+}  // namespace
+
+std::uint64_t default_memory_limit() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 32;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
+}
+
+Interpreter::Interpreter(const ir::Program& program)
+    : program_(program), bytecode_(compile(program)) {}
+
+Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
+                                  const RunOptions& options) const {
+  const ReferenceOptions& reference = options.reference;
+  const Launch launch{program_, bytecode_, buffers, options.grid, reference.subgroup_width,
+                      options.deadline};
+  const std::uint64_t groups = group_count(options.grid);
+  if (groups == 0) return RunStats{};
+  constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 28;
+  if (reference.order == WorkgroupOrder::Shuffled && groups > kMostShuffled) {
+    return std::unexpected(out_of_memory("Shuffling the workgroups", groups * 4, kMostShuffled * 4));
+  }
+  const std::uint64_t memory_limit =
+      reference.memory_limit != 0 ? reference.memory_limit : default_memory_limit();
+  const std::uint64_t group_bytes = Machine::group_bytes(program_, bytecode_);
+  const ir::Facts& facts = program_.facts();
+  const bool resident = facts.has_grid_sync || facts.has_collectives;
+  const std::uint64_t needed = resident && groups > memory_limit / group_bytes
+                                   ? UINT64_MAX
+                                   : group_bytes * (resident ? groups : 1);
+  if (needed > memory_limit) {
+    return std::unexpected(out_of_memory(
+        resident ? "Keeping every workgroup across a grid barrier" : "One workgroup", needed,
+        memory_limit));
+  }
+  if (resident) return run_all_at_once(launch, options);
+
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(
+      {reference.threads == 0 ? cores : reference.threads, groups,
+       std::max<std::uint64_t>(1, memory_limit / group_bytes)}));
+  // Below this much work starting threads costs more than it saves.
+  constexpr std::uint64_t kLeastWork = 1 << 18;
+  const auto& size = program_.workgroup_size();
+  const std::uint64_t group_work = std::uint64_t{size[0]} * size[1] * size[2] * bytecode_.code.size();
+  const bool worthwhile = groups >= kLeastWork / std::max<std::uint64_t>(1, group_work) &&
+                          groups * group_work >= kLeastWork;
+  if (threads > 1 && worthwhile && workgroups_are_independent(program_, options.grid)) {
+    return run_in_parallel(launch, options, threads);
+  }
+  return run_one_by_one(launch, options);
+}
+
+Result<RunStats> Interpreter::run_one_by_one(const Launch& launch, const RunOptions& options) const {
+  const GroupOrder order(launch.grid, options.reference);
+  Machine machine(launch);
+  Group group;
+  for (std::uint64_t i = 0; i < order.count(); ++i) {
+    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+    machine.start(group, order.at(i));
+    if (machine.run(group) == Stop::Failed) return std::unexpected(machine.error());
+  }
+  return RunStats{.out_of_bounds = machine.out_of_bounds(), .threads = 1};
+}
+
+// Threads take workgroups in order. The first failure in that order is the one that is reported,
+// and nothing after it is started, so the outcome is that of running one by one.
+Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOptions& options,
+                                              unsigned threads) const {
+  const GroupOrder order(launch.grid, options.reference);
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> stop_at{order.count()};
+  std::mutex mutex;
+  std::uint64_t failed_at = order.count();
+  std::optional<Error> failure;
+  RunStats stats{.out_of_bounds = {}, .threads = threads};
+  const std::uint64_t batch = std::clamp<std::uint64_t>(order.count() / (threads * 16), 1, 64);
+
+  const auto work = [&] {
+    Machine machine(launch);
+    Group group;
+    const auto fail = [&](std::uint64_t position, const Error& error) {
+      const std::lock_guard lock(mutex);
+      if (position >= failed_at) return;
+      failed_at = position;
+      failure = error;
+      stop_at = position;
+    };
+    while (true) {
+      const std::uint64_t begin = next.fetch_add(batch);
+      if (begin >= stop_at) break;
+      if (past(options.deadline)) {
+        fail(begin, timeout());
+        break;
+      }
+      for (std::uint64_t i = begin; i < std::min(begin + batch, stop_at.load()); ++i) {
+        machine.start(group, order.at(i));
+        if (machine.run(group) == Stop::Failed) {
+          fail(i, machine.error());
+          break;
+        }
+      }
+    }
+    const std::lock_guard lock(mutex);
+    add(stats.out_of_bounds, machine.out_of_bounds());
+  };
+  {
+    std::vector<std::jthread> pool;
+    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
+    work();
+  }
+  if (failure) return std::unexpected(*failure);
+  return stats;
+}
+
+// Every workgroup runs to the grid barrier before any goes on. Groups whose invocations have all
+// returned skip barriers under conditions, so they may wait at a later one than the rest.
+Result<RunStats> Interpreter::run_all_at_once(const Launch& launch, const RunOptions& options) const {
+  const GroupOrder order(launch.grid, options.reference);
+  Machine machine(launch);
+  std::vector<Group> groups(order.count());
+  std::vector<bool> done(order.count(), false);
+  for (std::uint64_t i = 0; i < order.count(); ++i) machine.start(groups[i], order.at(i));
+  std::uint32_t barrier = ir::kNone;  // the instruction after the barrier all wait at
+  while (true) {
+    for (std::uint64_t i = 0; i < order.count(); ++i) {
+      const bool waits_elsewhere = barrier != ir::kNone && groups[i].next != barrier;
+      if (done[i] || waits_elsewhere) continue;
+      if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+      const Stop stop = machine.run(groups[i]);
+      if (stop == Stop::Failed) return std::unexpected(machine.error());
+      done[i] = stop == Stop::Done;
+    }
+    // The next barrier is where the living wait; with none left, the first anyone waits at.
+    std::uint32_t living = ir::kNone;
+    std::uint32_t first = ir::kNone;
+    for (std::uint64_t i = 0; i < order.count(); ++i) {
+      if (done[i]) continue;
+      first = std::min(first, groups[i].next);
+      if (!machine.any_alive(groups[i])) continue;
+      if (living != ir::kNone && living != groups[i].next) {
+        return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
+                                     .message = "Workgroups reached different grid barriers.",
+                                     .fix = "validate the program: its control flow is not uniform.",
+                                     .context = {}});
+      }
+      living = groups[i].next;
+    }
+    barrier = living != ir::kNone ? living : first;
+    if (barrier == ir::kNone) break;
+    const Instruction& sync = bytecode_.code[barrier - 1];
+    if (sync.b != ir::kNone) {
+      const BufferView to = launch.buffers[sync.b];
+      const BufferView from = launch.buffers[sync.c];
+      const std::uint64_t bytes =
+          std::min(to.count, from.count) * ir::info(program_.buffer(sync.b).element).bytes;
+      std::copy_n(from.data, bytes, to.data);
+    }
+  }
+  return RunStats{.out_of_bounds = machine.out_of_bounds(), .threads = 1};
+}
+
+}  // namespace felsite::reference

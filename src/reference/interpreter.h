@@ -1,0 +1,52 @@
+// The oracle: runs a program on the CPU, with the exact value of everything.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "felsite/error.h"
+#include "felsite/reference_options.h"
+#include "reference/machine.h"
+
+namespace felsite::reference {
+
+struct RunOptions {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  ReferenceOptions reference;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+
+struct RunStats {
+  OutOfBounds out_of_bounds;
+  unsigned threads = 1;
+};
+
+// Half of the machine's memory: what a run may take when nothing else is said.
+std::uint64_t default_memory_limit();
+
+// A program made ready to run any number of times.
+class Interpreter {
+ public:
+  // `program` must be valid.
+  explicit Interpreter(const ir::Program& program);
+
+  // `buffers` by BufferId; those of workgroup buffers are ignored. After an error the contents of
+  // written buffers are unspecified.
+  Result<RunStats> run(std::span<const BufferView> buffers, const RunOptions& options) const;
+
+  const ir::Program& program() const { return program_; }
+
+ private:
+  Result<RunStats> run_all_at_once(const Launch& launch, const RunOptions& options) const;
+  Result<RunStats> run_one_by_one(const Launch& launch, const RunOptions& options) const;
+  Result<RunStats> run_in_parallel(const Launch& launch, const RunOptions& options,
+                                   unsigned threads) const;
+
+  ir::Program program_;
+  Bytecode bytecode_;
+};
+
+}  // namespace felsite::reference

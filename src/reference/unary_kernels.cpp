@@ -1,0 +1,70 @@
+#include "ir/op_tables.h"
+#include "reference/arithmetic.h"
+#include "reference/kernel_table.h"
+#include "reference/kernels.h"
+
+namespace felsite::reference {
+namespace {
+
+template <UnaryOp op, Type type>
+void run_unary(void* result, const void* a, std::size_t lanes) {
+  using Out = decltype(evaluate<op, type>(Lane<type>{}));
+  auto* out = static_cast<Out*>(result);
+  const auto* x = static_cast<const Lane<type>*>(a);
+  for (std::size_t i = 0; i < lanes; ++i) out[i] = evaluate<op, type>(x[i]);
+}
+
+using Row = std::array<UnaryKernel, kTypes>;
+
+template <UnaryOp op>
+constexpr Row make_row() {
+  return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
+    constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
+    if constexpr (admitted) return &run_unary<op, type>;
+    return nullptr;
+  });
+}
+
+constexpr auto kTable = []<std::size_t... index>(std::index_sequence<index...>) {
+  return std::array{make_row<static_cast<UnaryOp>(index)>()...};
+}(std::make_index_sequence<ir::kUnaryOpCount>());
+
+template <Type type>
+void run_fma(void* result, const void* a, const void* b, const void* c, std::size_t lanes) {
+  auto* out = static_cast<Lane<type>*>(result);
+  const auto* x = static_cast<const Lane<type>*>(a);
+  const auto* y = static_cast<const Lane<type>*>(b);
+  const auto* z = static_cast<const Lane<type>*>(c);
+  for (std::size_t i = 0; i < lanes; ++i) out[i] = evaluate_fma<type>(x[i], y[i], z[i]);
+}
+
+template <class Word>
+void run_select(void* result, const void* condition, const void* a, const void* b,
+                std::size_t lanes) {
+  auto* out = static_cast<Word*>(result);
+  const auto* take = static_cast<const std::uint32_t*>(condition);
+  const auto* x = static_cast<const Word*>(a);
+  const auto* y = static_cast<const Word*>(b);
+  for (std::size_t i = 0; i < lanes; ++i) out[i] = take[i] != 0 ? x[i] : y[i];
+}
+
+}  // namespace
+
+UnaryKernel unary_kernel(UnaryOp op, Type type) {
+  if (type == Type::None) return nullptr;
+  return kTable[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+}
+
+TernaryKernel fma_kernel(Type type) {
+  static constexpr auto table = by_type<TernaryKernel>([]<Type t>() -> TernaryKernel {
+    if constexpr (kIsFloat<t>) return &run_fma<t>;
+    return nullptr;
+  });
+  return type == Type::None ? nullptr : table[static_cast<std::size_t>(type)];
+}
+
+TernaryKernel select_kernel(Type type) {
+  return lane_bytes(type) == 8 ? &run_select<std::uint64_t> : &run_select<std::uint32_t>;
+}
+
+}  // namespace felsite::reference

@@ -1,0 +1,33 @@
+// The commands of the `felsite` tool. Each adds itself to the command line and runs when chosen.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace felsite::tool {
+
+// Documented in docs/tool.md.
+enum ExitCode : int { kOk = 0, kProgramAtFault = 1, kUsage = 2, kDeviceAtFault = 3 };
+
+// What all commands take.
+struct CommonOptions {
+  bool json = false;
+  std::string backend = "reference";
+  std::string device;
+};
+
+using Action = std::function<int()>;
+
+void add_check(CLI::App& app, CommonOptions& common, Action& action);
+void add_run(CLI::App& app, CommonOptions& common, Action& action);
+void add_fmt(CLI::App& app, CommonOptions& common, Action& action);
+void add_bench(CLI::App& app, CommonOptions& common, Action& action);
+
+// --json, --backend, --device.
+void add_common(CLI::App& command, CommonOptions& common);
+
+}  // namespace felsite::tool

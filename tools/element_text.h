@@ -1,0 +1,20 @@
+// Elements of buffers as text, and the ways to name input on the command line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "felsite/backend.h"
+
+namespace felsite::tool {
+
+// The bytes of one input: @file, 1,2,3, zeros[:N], iota[:N] or random[:N[:seed]]. Without N the
+// buffer's own count is used.
+Result<Bytes> make_input(const ir::BufferDecl& buffer, std::string_view spec);
+
+enum class ElementStyle : std::uint8_t { Numbers, Hex };
+
+// At most `limit` elements, separated by spaces, then "… (N more)".
+std::string print_elements(ir::Type type, ByteSpan bytes, ElementStyle style, std::size_t limit);
+
+}  // namespace felsite::tool

@@ -1,0 +1,21 @@
+// Reading and writing whole files, with errors as values. `-` is standard input or output.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "felsite/error.h"
+#include "felsite/program.h"
+
+namespace felsite::tool {
+
+Result<std::string> read_file(const std::string& path);
+Result<void> write_file(const std::string& path, std::string_view bytes);
+
+// Parses and validates. Findings go to standard error, rendered, or as JSON to standard output.
+Result<ir::Program> load_program(const std::string& path, bool json);
+
+// Prints "felsite: …" (or {"error":…}) and gives the exit code the error stands for.
+int report(const Error& error, bool json);
+
+}  // namespace felsite::tool
