@@ -34,10 +34,7 @@ int format_file(const std::string& path, bool write, bool only_check, bool json)
   if (!text) return report(text.error(), json);
   const auto formatted = ir::format(*text);
   if (!formatted) {
-    const std::string place = path == "-" ? "standard input" : path;
-    for (const ir::Finding& finding : formatted.error()) {
-      fmt::print(stderr, "{}:{}\n", place, ir::render(finding, *text));
-    }
+    show_findings(formatted.error(), path == "-" ? "standard input" : path, *text, json);
     return kProgramAtFault;
   }
   if (only_check) {

@@ -159,7 +159,8 @@ std::string print_elements(Type type, ByteSpan bytes, ElementStyle style, std::s
     if (style == ElementStyle::Hex) {
       fmt::format_to(out, "{:0{}x}", bits, row.bytes * 2);
     } else if (row.kind == TypeClass::Float) {
-      // The shortest decimal that reads back as the same value of the type.
+      // The shortest decimal that reads back as the same value; f16 and bf16 as the f32 they are,
+      // so that whole numbers show all their digits.
       const double value = float_value({type, bits});
       if (type == Type::F64) {
         fmt::format_to(out, "{}", value);

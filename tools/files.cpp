@@ -39,7 +39,10 @@ nlohmann::json to_json(const ir::Finding& finding) {
   return row;
 }
 
-void show(const ir::Findings& findings, const std::string& path, std::string_view text, bool json) {
+}  // namespace
+
+void show_findings(const ir::Findings& findings, const std::string& path, std::string_view text,
+                   bool json) {
   if (json) {
     nlohmann::json list = nlohmann::json::array();
     for (const ir::Finding& finding : findings) list.push_back(to_json(finding));
@@ -51,8 +54,6 @@ void show(const ir::Findings& findings, const std::string& path, std::string_vie
     fmt::print(stderr, "{}:{}\n", path, ir::render(finding, text));
   }
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::string& path) {
   if (path == "-") {
@@ -102,7 +103,7 @@ Result<ir::Program> load_program(const std::string& path, bool json) {
   auto program = ir::parse(*text);
   ir::Findings findings = program ? ir::validate(*program) : program.error();
   if (findings.empty()) return *program;
-  show(findings, path == "-" ? "standard input" : path, *text, json);
+  show_findings(findings, path == "-" ? "standard input" : path, *text, json);
   // Shown already: nothing more to say.
   return std::unexpected(Error{
       .code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "felsite/error.h"
+#include "felsite/finding.h"
 #include "felsite/program.h"
 
 namespace felsite::tool {
@@ -12,7 +13,11 @@ namespace felsite::tool {
 Result<std::string> read_file(const std::string& path);
 Result<void> write_file(const std::string& path, std::string_view bytes);
 
-// Parses and validates. Findings go to standard error, rendered, or as JSON to standard output.
+// Findings go to standard error, rendered, or as JSON to standard output.
+void show_findings(const ir::Findings& findings, const std::string& path, std::string_view text,
+                   bool json);
+
+// Parses and validates, and shows the findings.
 Result<ir::Program> load_program(const std::string& path, bool json);
 
 // Prints "felsite: …" (or {"error":…}) and gives the exit code the error stands for.

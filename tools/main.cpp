@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "commands.h"
@@ -15,6 +18,33 @@ void add_common(CLI::App& command, CommonOptions& common) {
   command.add_option("--device", common.device, "Which device of the backend");
 }
 
+namespace {
+
+// One line, like every other error, and with the help of the command that was meant.
+int report_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::string message = error.what();
+  const std::string word = argc > 1 ? argv[1] : "";
+  // CLI11 only says that a command is required, not that this one is none.
+  const auto named_so = [&](const CLI::App* command) { return command->get_name() == word; };
+  const bool is_command = !app.get_subcommands(named_so).empty();
+  if (!word.empty() && !is_command) {
+    message = fmt::format("There is no {} `{}`", word.starts_with('-') ? "option" : "command", word);
+  }
+  fmt::print(stderr, "felsite: {}. Fix: see felsite{} --help.\n", message,
+             is_command ? " " + word : "");
+  return kUsage;
+}
+
+// A full disk shows only when the buffer is written out, and a lost result is no success.
+int finish_output(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "felsite: Cannot write standard output: {}. Fix: write to a place with room.\n",
+             std::strerror(errno != 0 ? errno : EIO));
+  return code == kOk ? kProgramAtFault : code;
+}
+
+}  // namespace
 }  // namespace felsite::tool
 
 int main(int argc, char** argv) {
@@ -33,11 +63,14 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    // Help and the version come this way too.
+    if (error.get_exit_code() != 0) return report_usage(app, error, argc, argv);
+    return finish_output(app.exit(error));
   }
   try {
-    return action();
+    return finish_output(action());
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return finish_output(kOk);
     // The library reports errors as values; what is thrown here is the host running out of something.
     fmt::print(stderr, "felsite: {}\n", error.what());
     return kDeviceAtFault;

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -17,8 +19,8 @@ struct RunArguments {
   std::string path;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::vector<std::uint32_t> grid;
-  std::vector<std::uint32_t> workgroup;
+  std::string grid;
+  std::string workgroup;
   std::uint32_t fixpoint = 0;
   bool has_fixpoint = false;
   std::string convergence = "auto";
@@ -44,10 +46,6 @@ Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::st
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     const std::string name = pair.substr(0, equals);
-    if (equals == std::string::npos) {
-      return std::unexpected(usage(fmt::format("`{}` is not NAME=….", pair),
-                                   fmt::format("write --{} NAME=….", what)));
-    }
     if (std::ranges::find(names, name) == names.end()) {
       return std::unexpected(usage(fmt::format("The program has no {} `{}`.", what, name),
                                    fmt::format("use one of: {}.", known.empty() ? "none" : known)));
@@ -59,25 +57,30 @@ Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::st
   return result;
 }
 
-std::optional<std::array<std::uint32_t, 3>> extents(const std::vector<std::uint32_t>& values) {
-  if (values.empty()) return std::nullopt;
+// X[,Y[,Z]]; those left out are 1.
+std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text) {
   std::array<std::uint32_t, 3> result{1, 1, 1};
-  std::ranges::copy(values, result.begin());
-  return result;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::uint32_t& extent : result) {
+    const auto read = std::from_chars(at, end, extent);
+    if (read.ec != std::errc()) return std::nullopt;
+    if (read.ptr == end) return result;
+    if (*read.ptr != ',') return std::nullopt;
+    at = read.ptr + 1;
+  }
+  return std::nullopt;
 }
 
-Result<DispatchConfig> make_config(const RunArguments& args) {
+DispatchConfig make_config(const RunArguments& args) {
   DispatchConfig config;
-  config.grid_override = extents(args.grid);
-  config.workgroup_override = extents(args.workgroup);
+  config.grid_override = parse_extents(args.grid);
+  config.workgroup_override = parse_extents(args.workgroup);
   if (args.has_fixpoint) config.fixpoint_iterations = args.fixpoint;
   if (args.convergence == "none") {
     config.convergence.kind = Convergence::Kind::None;
   } else if (args.convergence.starts_with("flag:")) {
     config.convergence = {Convergence::Kind::Flag, args.convergence.substr(5)};
-  } else if (args.convergence != "auto") {
-    return std::unexpected(usage(fmt::format("`{}` is no kind of convergence.", args.convergence),
-                                 "use auto, none or flag:BUFFER."));
   }
   if (args.timeout_seconds > 0) {
     config.timeout = std::chrono::nanoseconds(
@@ -110,44 +113,48 @@ Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArgu
   return inputs;
 }
 
-// Shows every result, or only those that --output names, each in its way.
-Result<void> show_outputs(const ir::Program& program, const std::vector<Bytes>& outputs,
-                          const RunArguments& args, const DispatchTiming& timing, bool json) {
-  std::vector<const ir::BufferDecl*> results;
+using Styles = std::map<std::string, std::string>;
+
+// What --output asks for. Looked at before the run: a wrong name must not cost one.
+Result<Styles> wanted_outputs(const ir::Program& program, const RunArguments& args) {
   std::vector<std::string> names;
   for (const ir::BufferDecl& buffer : program.buffers()) {
-    if (!gives_result(role_of(buffer))) continue;
-    results.push_back(&buffer);
-    names.push_back(buffer.name);
+    if (gives_result(role_of(buffer))) names.push_back(buffer.name);
   }
-  const auto wanted = split_pairs(args.outputs, names, "output");
-  if (!wanted) return std::unexpected(wanted.error());
+  return split_pairs(args.outputs, names, "output");
+}
+
+// Shows every result, or only those that --output names, each in its way.
+Result<void> show_outputs(const ir::Program& program, const std::vector<Bytes>& outputs,
+                          const Styles& wanted, const RunArguments& args,
+                          const DispatchTiming& timing, bool json) {
+  std::vector<const ir::BufferDecl*> results;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (gives_result(role_of(buffer))) results.push_back(&buffer);
+  }
   nlohmann::json body{{"program", program.name()}, {"outputs", nlohmann::json::object()}};
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto style = wanted->find(names[i]);
-    if (!wanted->empty() && style == wanted->end()) continue;
-    const std::string how = style == wanted->end() ? "numbers" : style->second;
+    const std::string& name = results[i]->name;
+    const auto style = wanted.find(name);
+    if (!wanted.empty() && style == wanted.end()) continue;
+    const std::string how = style == wanted.end() ? "numbers" : style->second;
     if (how.starts_with('@')) {
       const std::string_view raw(reinterpret_cast<const char*>(outputs[i].data()), outputs[i].size());
       if (auto written = write_file(how.substr(1), raw); !written) {
         return std::unexpected(std::move(written.error()));
       }
-      body["outputs"][names[i]] = nlohmann::json{{"file", how.substr(1)}, {"bytes", raw.size()}};
+      body["outputs"][name] = nlohmann::json{{"file", how.substr(1)}, {"bytes", raw.size()}};
       continue;
-    }
-    if (how != "numbers" && how != "hex") {
-      return std::unexpected(usage(fmt::format("`{}` is no way to show an output.", how),
-                                   "use NAME=numbers, NAME=hex or NAME=@file."));
     }
     const ElementStyle element_style = how == "hex" ? ElementStyle::Hex : ElementStyle::Numbers;
     // An output asked for by name is shown whole.
-    const std::size_t limit = json || style != wanted->end() ? SIZE_MAX : args.limit;
+    const std::size_t limit = json || style != wanted.end() ? SIZE_MAX : args.limit;
     const std::string text = print_elements(results[i]->element, outputs[i], element_style, limit);
     if (json) {
-      body["outputs"][names[i]] = nlohmann::json{
+      body["outputs"][name] = nlohmann::json{
           {"type", ir::info(results[i]->element).name}, {"style", how}, {"values", text}};
     } else {
-      fmt::print("{} = {}\n", names[i], text);
+      fmt::print("{} = {}\n", name, text);
     }
   }
   if (json) {
@@ -162,19 +169,49 @@ Result<void> show_outputs(const ir::Program& program, const std::vector<Bytes>& 
   return {};
 }
 
-Result<ReferenceOptions> reference_options(const RunArguments& args) {
+ReferenceOptions reference_options(const RunArguments& args) {
   ReferenceOptions options;
   options.seed = args.seed;
   options.subgroup_width = args.subgroup_width;
-  if (args.order == "reversed") {
-    options.order = WorkgroupOrder::Reversed;
-  } else if (args.order == "shuffled") {
-    options.order = WorkgroupOrder::Shuffled;
-  } else if (args.order != "forward") {
-    return std::unexpected(usage(fmt::format("`{}` is no order.", args.order),
-                                 "use forward, reversed or shuffled."));
-  }
+  if (args.order == "reversed") options.order = WorkgroupOrder::Reversed;
+  if (args.order == "shuffled") options.order = WorkgroupOrder::Shuffled;
   return options;
+}
+
+// What is wrong with an option by itself, whatever the program: these are usage errors.
+std::string check_input(const std::string& pair) {
+  if (pair.find('=') != std::string::npos) return {};
+  return fmt::format("`{}` is not NAME=…", pair);
+}
+
+std::string check_output(const std::string& pair) {
+  const std::size_t equals = pair.find('=');
+  const std::string_view how =
+      equals == std::string::npos ? std::string_view() : std::string_view(pair).substr(equals + 1);
+  if (how == "numbers" || how == "hex" || (how.starts_with('@') && how.size() > 1)) return {};
+  return fmt::format("`{}` is not NAME=numbers, NAME=hex or NAME=@file", pair);
+}
+
+std::string check_extents(const std::string& text) {
+  if (parse_extents(text)) return {};
+  return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
+}
+
+std::string check_number(const std::string& text) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && !text.empty() ? std::string() : fmt::format("`{}` is not a whole number", text);
+}
+
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return number && seconds > 0 ? std::string() : fmt::format("`{}` is not a time above 0", text);
+}
+
+std::string check_convergence(const std::string& how) {
+  if (how == "auto" || how == "none" || how.starts_with("flag:")) return {};
+  return fmt::format("`{}` is not auto, none or flag:BUFFER", how);
 }
 
 Result<void> run(const RunArguments& args, const CommonOptions& common) {
@@ -191,22 +228,20 @@ Result<void> run(const RunArguments& args, const CommonOptions& common) {
   }
   const auto program = load_program(args.path, common.json);
   if (!program) return std::unexpected(program.error());
-  const auto config = make_config(args);
-  if (!config) return std::unexpected(config.error());
-  const auto options = reference_options(args);
-  if (!options) return std::unexpected(options.error());
+  const auto wanted = wanted_outputs(*program, args);
+  if (!wanted) return std::unexpected(wanted.error());
   const auto inputs = make_inputs(*program, args);
   if (!inputs) return std::unexpected(inputs.error());
-  const auto backend = make_reference_backend(*options);
+  const auto backend = make_reference_backend(reference_options(args));
   const std::vector<ByteSpan> spans(inputs->begin(), inputs->end());
-  auto result = backend->dispatch_borrowed_timed(*program, spans, *config);
+  auto result = backend->dispatch_borrowed_timed(*program, spans, make_config(args));
   if (!result) return std::unexpected(std::move(result.error()));
   if (args.count_out_of_bounds) {
     const OutOfBoundsCounts counts = backend->out_of_bounds();
     fmt::print(stderr, "out of bounds: {} loads, {} stores, {} atomics\n", counts.loads,
                counts.stores, counts.atomics);
   }
-  return show_outputs(*program, result->outputs, args, result->timing, common.json);
+  return show_outputs(*program, result->outputs, *wanted, args, result->timing, common.json);
 }
 
 }  // namespace
@@ -217,26 +252,32 @@ void add_run(CLI::App& app, CommonOptions& common, Action& action) {
   command->add_option("FILE", args.path, "A .fels file; - is standard input")->required();
   command->add_option("-i,--input", args.inputs,
                       "NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(check_input);
   command->add_option("-o,--output", args.outputs,
                       "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
-      ->allow_extra_args(false);
-  command->add_option("--grid", args.grid, "Workgroups: X[,Y[,Z]]")->delimiter(',')->expected(1, 3);
+      ->allow_extra_args(false)
+      ->check(check_output);
+  command->add_option("--grid", args.grid, "Workgroups: X[,Y[,Z]]")->check(check_extents);
   command->add_option("--workgroup", args.workgroup, "Another workgroup size: X[,Y[,Z]]")
-      ->delimiter(',')
-      ->expected(1, 3);
+      ->check(check_extents);
   CLI::Option* fixpoint =
       command->add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times");
   command->add_option("--convergence", args.convergence, "auto, none or flag:BUFFER")
-      ->capture_default_str();
-  command->add_option("--timeout", args.timeout_seconds, "Give up after this many seconds");
+      ->capture_default_str()
+      ->check(check_convergence);
+  command->add_option("--timeout", args.timeout_seconds, "Give up after this many seconds")
+      ->check(check_seconds);
   command->add_option("--limit", args.limit, "Print at most this many elements of each result")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(check_number);
   command->add_option("--order", args.order, "Workgroups run forward, reversed or shuffled")
-      ->capture_default_str();
-  command->add_option("--seed", args.seed, "Seed of the shuffled order");
+      ->capture_default_str()
+      ->check(CLI::IsMember({"forward", "reversed", "shuffled"}));
+  command->add_option("--seed", args.seed, "Seed of the shuffled order")->check(check_number);
   command->add_option("--subgroup-width", args.subgroup_width, "Lanes of a subgroup, 1 to 64")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
   command->add_flag("--count-out-of-bounds", args.count_out_of_bounds,
                     "Say how many accesses were past the end of a buffer");
   add_common(*command, common);

@@ -37,7 +37,7 @@ class ExpressionChecker {
 
  private:
   Type type(ExprId id) const { return program_.expr(id).type; }
-  std::string shown(ExprId id) const { return print(program_, id); }
+  std::string shown(ExprId id) const { return report_.full() ? "" : print(program_, id); }
   std::string_view type_name(ExprId id) const { return info(type(id)).name; }
   // Whether an operand already has a finding; one mistake is reported once.
   bool poisoned(ExprId id) const {
@@ -47,6 +47,8 @@ class ExpressionChecker {
 
   void check(ExprId id);
   void check_names(ExprId id);
+  std::vector<std::string_view> op_names() const;
+  std::vector<std::string_view> variable_names() const;
   void check_types(ExprId id);
   void check_binary(ExprId id);
   void check_atomic(ExprId id);
@@ -82,28 +84,52 @@ void ExpressionChecker::same_types(ExprId a, ExprId b, ExprId at) {
 
 void ExpressionChecker::check_names(ExprId id) {
   const Expr& expr = program_.expr(id);
-  const auto name = [&] { return program_.name(expr.ref & ~kUnresolved); };
   const bool uses_buffer = expr.kind == ExprKind::Load || expr.kind == ExprKind::BufLen ||
                            expr.kind == ExprKind::Atomic;
-  if (uses_buffer && !is_resolved(expr.ref)) {
+  const bool has_name = uses_buffer || expr.kind == ExprKind::Var || expr.kind == ExprKind::Call;
+  if (!has_name || is_resolved(expr.ref)) return;
+  const std::string_view name = program_.name(expr.ref & ~kUnresolved);
+  const auto hint = [&](auto candidates) {
+    return report_.wants_hint() ? did_you_mean(name, candidates()) : std::string();
+  };
+  if (uses_buffer) {
     report_.expr(FindingCode::UnknownBuffer, id,
-                 fmt::format("There is no buffer `{}`.{}", name().substr(0, 60),
-                             did_you_mean(name(), buffer_names(program_))),
+                 fmt::format("There is no buffer `{}`.{}", name.substr(0, 60),
+                             hint([&] { return buffer_names(program_); })),
                  "declare the buffer, or correct its name.");
-  }
-  if (expr.kind == ExprKind::Var && !is_resolved(expr.ref)) {
-    std::vector<std::string_view> names;
-    for (const Variable& var : program_.vars().first(std::min(program_.vars().size(), kMostCandidates))) {
-      names.push_back(program_.name(var.name));
-    }
-    const bool is_buffer = program_.find_buffer(name()).has_value();
+  } else if (expr.kind == ExprKind::Call) {
+    report_.expr(FindingCode::UnknownOperation, id,
+                 fmt::format("There is no operation `{}`.{}", name.substr(0, 60),
+                             hint([&] { return op_names(); })),
+                 "declare it with `op` before it is used, or correct its name.");
+  } else if (!report_.full() && program_.find_buffer(name).has_value()) {
+    report_.expr(FindingCode::UnknownVariable, id, fmt::format("`{}` is a buffer, not a variable.", name),
+                 fmt::format("read an element, as in `{}[0]`.", name));
+  } else {
     report_.expr(FindingCode::UnknownVariable, id,
-                 is_buffer ? fmt::format("`{}` is a buffer, not a variable.", name())
-                           : fmt::format("No variable `{}` is visible here.{}", name().substr(0, 60),
-                                         did_you_mean(name(), names)),
-                 is_buffer ? fmt::format("read an element, as in `{}[0]`.", name())
-                           : std::string("declare it with `let` in this scope or an outer one."));
+                 fmt::format("No variable `{}` is visible here.{}", name.substr(0, 60),
+                             hint([&] { return variable_names(); })),
+                 "declare it with `let` in this scope or an outer one.");
   }
+}
+
+std::vector<std::string_view> ExpressionChecker::op_names() const {
+  std::vector<std::string_view> names;
+  // The program's own first, but not so many that the built-in ones fall off the end.
+  const std::size_t most = kMostCandidates - all_words().size();
+  for (const OpDecl& op : program_.ops().first(std::min(program_.ops().size(), most))) {
+    names.push_back(program_.name(op.name));
+  }
+  for (const Word& word : all_words()) names.push_back(word.text);
+  return names;
+}
+
+std::vector<std::string_view> ExpressionChecker::variable_names() const {
+  std::vector<std::string_view> names;
+  for (const Variable& var : program_.vars().first(std::min(program_.vars().size(), kMostCandidates))) {
+    names.push_back(program_.name(var.name));
+  }
+  return names;
 }
 
 void ExpressionChecker::check(ExprId id) {
@@ -261,16 +287,7 @@ void ExpressionChecker::check_atomic(ExprId id) {
 
 void ExpressionChecker::check_call(ExprId id) {
   const Expr& expr = program_.expr(id);
-  if (!is_resolved(expr.ref)) {
-    const std::string_view name = program_.name(expr.ref & ~kUnresolved);
-    std::vector<std::string_view> names;
-    for (const OpDecl& op : program_.ops()) names.push_back(program_.name(op.name));
-    for (const Word& word : all_words()) names.push_back(word.text);
-    report_.expr(FindingCode::UnknownOperation, id,
-                 fmt::format("There is no operation `{}`.{}", name.substr(0, 60), did_you_mean(name, names)),
-                 "declare it with `op` before it is used, or correct its name.");
-    return;
-  }
+  if (!is_resolved(expr.ref)) return;
   const OpDecl& op = program_.ops()[expr.ref];
   if (op_ && expr.ref >= *op_) {
     report_.expr(FindingCode::Recursion, id,

@@ -78,10 +78,11 @@ class NodeChecker {
 void NodeChecker::expect(ExprId expr, Type expected, std::string_view what) {
   const Type given = program_.expr(expr).type;
   if (given == expected || given == Type::None) return;
+  const std::string shown = report_.full() ? "" : print(program_, expr);
   report_.expr(FindingCode::TypeMismatch, expr,
-               fmt::format("{} must be {}, but `{}` is {}.", what, info(expected).name,
-                           print(program_, expr), info(given).name),
-               fmt::format("cast it: `{}({})`.", info(expected).name, print(program_, expr)));
+               fmt::format("{} must be {}, but `{}` is {}.", what, info(expected).name, shown,
+                           info(given).name),
+               fmt::format("cast it: `{}({})`.", info(expected).name, shown));
 }
 
 const BufferDecl* NodeChecker::buffer(std::uint32_t ref, NodeId at) {
@@ -89,7 +90,7 @@ const BufferDecl* NodeChecker::buffer(std::uint32_t ref, NodeId at) {
   const std::string_view name = program_.name(ref & ~kUnresolved);
   report_.node(FindingCode::UnknownBuffer, at,
                fmt::format("There is no buffer `{}`.{}", name.substr(0, 60),
-                           did_you_mean(name, buffer_names(program_))),
+                           report_.wants_hint() ? did_you_mean(name, buffer_names(program_)) : ""),
                "declare the buffer, or correct its name.");
   return nullptr;
 }
@@ -226,7 +227,7 @@ void NodeChecker::check_assign(NodeId id) {
     const std::string_view name = program_.name(node.ref & ~kUnresolved);
     std::vector<std::string_view> names;
     for (const NameId visible : std::span(declared_).last(std::min(declared_.size(), kMostCandidates))) {
-      names.push_back(program_.name(visible));
+      if (report_.wants_hint()) names.push_back(program_.name(visible));
     }
     report_.node(FindingCode::UnknownVariable, id,
                  fmt::format("No variable `{}` is visible here.{}", name.substr(0, 60),
@@ -329,7 +330,9 @@ void NodeChecker::check_tag(NodeId id, const std::unordered_set<NameId>& known, 
   }
   if (!known.contains(tag)) {
     std::vector<std::string_view> names;
-    for (const NameId other : known) names.push_back(program_.name(other));
+    if (report_.wants_hint()) {
+      for (const NameId other : known) names.push_back(program_.name(other));
+    }
     std::ranges::sort(names);
     report_.node(FindingCode::UnknownTag, id,
                  fmt::format("No {} carries the tag `{}`.{}", what, name.substr(0, 60),

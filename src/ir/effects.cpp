@@ -1,6 +1,7 @@
 #include "ir/effects.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace felsite::ir {
 namespace {
@@ -16,7 +17,7 @@ void add(std::vector<BufferId>& buffers, std::uint32_t ref) {
 }
 
 void add_node(const Program& program, NodeId id, const AsyncDestinations& copies,
-              Effects& effects) {
+              std::unordered_set<NameId>& waited, Effects& effects) {
   const Node& node = program.node(id);
   switch (node.kind) {
     case NodeKind::Store:
@@ -30,6 +31,7 @@ void add_node(const Program& program, NodeId id, const AsyncDestinations& copies
       add(effects.reads, node.ref2);
       return;
     case NodeKind::AsyncWait:
+      if (!waited.insert(node.name).second) return;
       copies.each(node.name, [&](BufferId buffer) { add(effects.writes, buffer); });
       return;
     case NodeKind::AllReduce:
@@ -75,8 +77,9 @@ AsyncDestinations::Rows::const_iterator AsyncDestinations::first(NameId tag) con
 Effects effects_of(const Program& program, NodeRange range) {
   Effects effects;
   const AsyncDestinations copies(program);
+  std::unordered_set<NameId> waited;  // one wait for a tag is as good as many
   for (NodeId id = range.begin; id < range.end; ++id) {
-    add_node(program, id, copies, effects);
+    add_node(program, id, copies, waited, effects);
     for (const ExprId root : program.expressions(id)) {
       for (ExprId row = program.first_row(root); row <= root; ++row) {
         const Expr& expr = program.expr(row);

@@ -7,6 +7,10 @@
 namespace felsite::ir {
 namespace {
 
+// Waits times buffers of their tags can be quadratic in the program. Past this many writes a copy
+// counts as writing everywhere, which is sound, and linear.
+constexpr std::size_t kMostAsyncWrites = 1'000'000;
+
 Uniformity join(Uniformity a, Uniformity b) { return std::max(a, b); }
 
 // The stretches of a program between barriers, merged wherever control can flow from one to the
@@ -94,6 +98,7 @@ class Analysis {
   const AsyncDestinations copies_;
   Intervals grid_;
   Intervals workgroup_;
+  std::size_t async_writes_ = 0;
   std::vector<LoadSite> loads_;
   std::vector<Uniformity> load_state_;  // of the memory a load reads, apart from its index
   std::vector<Uniformity> state_;
@@ -116,8 +121,11 @@ void Analysis::visit_node(NodeId id, Place& at) {
     }
   }
   if (node.kind == NodeKind::Store) write(node.ref);
-  if (node.kind == NodeKind::AsyncWait) {
-    copies_.each(node.name, write);
+  if (node.kind == NodeKind::AsyncWait && async_writes_ < kMostAsyncWrites) {
+    copies_.each(node.name, [&](BufferId buffer) {
+      write(buffer);
+      ++async_writes_;
+    });
   }
   const bool grid_wide = info(node.kind).whole_grid ||
                          (node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync);
@@ -167,6 +175,11 @@ void Analysis::find_intervals() {
   }
   grid_.settle();
   workgroup_.settle();
+  std::vector<bool> copied_to(program_.buffers().size(), false);
+  for (const Node& node : program_.nodes()) {
+    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    if (copies && is_resolved(node.ref)) copied_to[node.ref] = async_writes_ >= kMostAsyncWrites;
+  }
   for (const LoadSite& load : loads_) {
     const BufferId buffer = program_.expr(load.expr).ref;
     const bool shared = program_.buffer(buffer).access == Access::Workgroup;
@@ -178,6 +191,7 @@ void Analysis::find_intervals() {
     } else if (grid_.written(load.place.grid, buffer)) {
       state = Uniformity::Divergent;
     }
+    if (copied_to[buffer]) state = Uniformity::Divergent;
   }
 }
 

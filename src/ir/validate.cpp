@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "ir/validation.h"
 #include "ir/words.h"
@@ -10,7 +12,7 @@
 namespace felsite::ir {
 
 Finding* Report::add(FindingCode code, std::string& message, std::string& fix) {
-  if (findings_.size() >= kMaxFindings) {
+  if (full()) {
     ++suppressed_;
     return nullptr;
   }
@@ -19,17 +21,22 @@ Finding* Report::add(FindingCode code, std::string& message, std::string& fix) {
 }
 
 Findings Report::finish() && {
-  std::ranges::stable_sort(findings_, [](const Finding& a, const Finding& b) {
-    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+  // In the order of the text; findings of a built program stay in the order they were made.
+  std::vector<std::size_t> order(findings_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::tuple(findings_[i].line, findings_[i].column, i);
   });
+  Findings sorted;
+  for (const std::size_t i : order) sorted.push_back(std::move(findings_[i]));
   if (suppressed_ > 0) {
     Finding more{FindingCode::TooManyFindings, 0, 0, {},
                  fmt::format("{} further findings are not listed.", suppressed_),
                  "mend the ones above and validate again."};
     places_.at_program(more);
-    findings_.push_back(std::move(more));
+    sorted.push_back(std::move(more));
   }
-  return std::move(findings_);
+  return sorted;
 }
 
 std::vector<std::string_view> buffer_names(const Program& program) {

@@ -30,6 +30,10 @@ class Report {
   }
 
   bool empty() const { return findings_.empty() && suppressed_ == 0; }
+  // Further findings are only counted, so a caller need not work out what they would say.
+  bool full() const { return findings_.size() >= kMaxFindings; }
+  // "Did you mean" costs more than the rest of a finding; among so many nobody reads it.
+  bool wants_hint() const { return findings_.size() < 100; }
   Findings finish() &&;
 
  private:

@@ -132,6 +132,16 @@ class Machine {
   std::uint32_t trips_until_clock_ = 0;
 };
 
+// Calls visit(lane) for the lanes of the current mask, in order.
+template <class Visit>
+void Machine::each_active(Group& group, Visit visit) const {
+  const LaneRange range = group.ranges[group.mask];
+  const std::uint32_t* active = mask(group, group.mask);
+  for (std::uint32_t lane = range.begin; lane < range.end; ++lane) {
+    if (active[lane] != 0) visit(lane);
+  }
+}
+
 // Element access by type, shared by loads, stores and atomics (memory_access.cpp).
 using LoadKernel = std::uint64_t (*)(std::byte* result, const std::uint32_t* index,
                                      const std::uint32_t* mask, LaneRange range,

@@ -1,3 +1,5 @@
+#include <span>
+
 #include "ir/op_tables.h"
 #include "reference/arithmetic.h"
 #include "reference/kernel_table.h"
@@ -5,6 +7,34 @@
 
 namespace felsite::reference {
 namespace {
+
+// The functions have vectorised forms over arrays: the same algorithms, several lanes at a time.
+template <UnaryOp op>
+constexpr auto array_function() -> void (*)(std::span<const float>, std::span<float>) {
+  if constexpr (op == UnaryOp::Sin) return &exact_sin;
+  else if constexpr (op == UnaryOp::Cos) return &exact_cos;
+  else if constexpr (op == UnaryOp::Tan) return &exact_tan;
+  else if constexpr (op == UnaryOp::Asin) return &exact_asin;
+  else if constexpr (op == UnaryOp::Acos) return &exact_acos;
+  else if constexpr (op == UnaryOp::Atan) return &exact_atan;
+  else if constexpr (op == UnaryOp::Sinh) return &exact_sinh;
+  else if constexpr (op == UnaryOp::Cosh) return &exact_cosh;
+  else if constexpr (op == UnaryOp::Tanh) return &exact_tanh;
+  else if constexpr (op == UnaryOp::Exp) return &exact_exp;
+  else if constexpr (op == UnaryOp::Exp2) return &exact_exp2;
+  else if constexpr (op == UnaryOp::Log) return &exact_log;
+  else if constexpr (op == UnaryOp::Log2) return &exact_log2;
+  else return nullptr;
+}
+
+template <UnaryOp op, Type type>
+void run_function(void* result, const void* a, std::size_t lanes) {
+  const std::span out(static_cast<float*>(result), lanes);
+  array_function<op>()(std::span(static_cast<const float*>(a), lanes), out);
+  if constexpr (type != Type::F32) {
+    for (float& value : out) value = round_to_type<type>(value);
+  }
+}
 
 template <UnaryOp op, Type type>
 void run_unary(void* result, const void* a, std::size_t lanes) {
@@ -20,8 +50,9 @@ template <UnaryOp op>
 constexpr Row make_row() {
   return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
     constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
-    if constexpr (admitted) return &run_unary<op, type>;
-    return nullptr;
+    if constexpr (!admitted) return nullptr;
+    else if constexpr (array_function<op>() != nullptr) return &run_function<op, type>;
+    else return &run_unary<op, type>;
   });
 }
 
