@@ -9,7 +9,8 @@
 //
 // A value means what it meant where it was made. One that is used twice, or used after a statement
 // that could have changed it, is bound to a variable at the place where it was made; one that is
-// used once, at once, stays inside its expression. Atomics happen where they are written.
+// used once, at once, stays inside its expression. Atomics happen where they are called; C++ does
+// not say which operand of a + b is called first, so write two atomics as two statements.
 #pragma once
 
 #include <array>

@@ -278,7 +278,7 @@ class Program {
   // The operands of an expression, and the expressions of a node, in evaluation order.
   std::span<const ExprId> operands(ExprId id) const;
   std::span<const ExprId> expressions(NodeId id) const;
-  // One past the rows of the tree under `root`: its rows are [first_row(root), root].
+  // The first row of the tree under `root`: its rows are [first_row(root), root].
   ExprId first_row(ExprId root) const;
 
   // The bodies of a node: of If, `then` and `otherwise`; of Loop, Block and Region, `then`.

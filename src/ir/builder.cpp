@@ -10,6 +10,24 @@ namespace felsite::ir {
 using Recorded = Builder::State::Recorded;
 using Statement = Builder::State::Statement;
 
+namespace {
+
+// Statements go to `scope` until this ends, also if the user's code throws meanwhile.
+class InScope {
+ public:
+  InScope(Builder::State& state, Builder::State::ScopeId scope)
+      : state_(state), outer_(std::exchange(state.current, scope)) {}
+  ~InScope() { state_.current = outer_; }
+  InScope(const InScope&) = delete;
+  InScope& operator=(const InScope&) = delete;
+
+ private:
+  Builder::State& state_;
+  Builder::State::ScopeId outer_;
+};
+
+}  // namespace
+
 std::uint32_t Builder::State::add(Recorded expr) {
   expr.scope = current;
   expr.position = position();
@@ -96,7 +114,7 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
   recorded.params = std::move(params);
   recorded.result_type = result;
   recorded.body = state_->open_scope();
-  const State::ScopeId outer = std::exchange(state_->current, recorded.body);
+  const InScope scope(*state_, recorded.body);
   std::vector<Value> values;
   for (const Param& param : recorded.params) {
     state_->vars.push_back({.name = param.name});
@@ -104,7 +122,6 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
     values.push_back(read(recorded.param_vars.back()));
   }
   recorded.result = use(body(values));
-  state_->current = outer;
   // The body may itself have declared operations: they come before this one.
   state_->ops.push_back(std::move(recorded));
   return {static_cast<OpId>(state_->ops.size() - 1)};
@@ -298,13 +315,14 @@ void Builder::if_(Value condition, const Body& then, const Body& otherwise) {
   statement.body = state_->open_scope();
   statement.otherwise = otherwise ? state_->open_scope() : kNone;
   state_->add(statement);
-  const State::ScopeId outer = std::exchange(state_->current, statement.body);
-  then();
+  {
+    const InScope scope(*state_, statement.body);
+    then();
+  }
   if (otherwise) {
-    state_->current = statement.otherwise;
+    const InScope scope(*state_, statement.otherwise);
     otherwise();
   }
-  state_->current = outer;
 }
 
 void Builder::loop(std::string variable, Value from, Value to,
@@ -316,18 +334,16 @@ void Builder::loop(std::string variable, Value from, Value to,
   state_->vars.push_back({.name = std::move(variable)});
   statement.ref = static_cast<std::uint32_t>(state_->vars.size() - 1);
   state_->add(statement);
-  const State::ScopeId outer = std::exchange(state_->current, statement.body);
+  const InScope scope(*state_, statement.body);
   body(read(statement.ref));
-  state_->current = outer;
 }
 
 void Builder::block(const Body& body) {
   Statement statement{.kind = NodeKind::Block};
   statement.body = state_->open_scope();
   state_->add(statement);
-  const State::ScopeId outer = std::exchange(state_->current, statement.body);
+  const InScope scope(*state_, statement.body);
   body();
-  state_->current = outer;
 }
 
 void Builder::region(std::string name, const Body& body) {
@@ -335,9 +351,8 @@ void Builder::region(std::string name, const Body& body) {
   statement.text = state_->text(std::move(name));
   statement.body = state_->open_scope();
   state_->add(statement);
-  const State::ScopeId outer = std::exchange(state_->current, statement.body);
+  const InScope scope(*state_, statement.body);
   body();
-  state_->current = outer;
 }
 
 void Builder::return_() { state_->add(Statement{.kind = NodeKind::Return}); }

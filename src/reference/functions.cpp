@@ -22,6 +22,11 @@ template <class Function>
   std::array<float, kBlock> in{};
   std::array<float, kBlock> out{};
   const std::size_t count = std::min(x.size(), result.size());
+  // A few lanes are cheaper one by one than a whole block.
+  if (count < 8) {
+    for (std::size_t i = 0; i < count; ++i) result[i] = function(HostF32{x[i]}).value;
+    return;
+  }
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
     const std::size_t size = std::min(kBlock, count - begin);
     std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(begin), size, in.begin());

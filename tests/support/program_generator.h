@@ -1,0 +1,333 @@
+// Random valid programs as text. Their result is defined: an invocation writes only its own slots,
+// or by one atomic operation that commutes; it reads the slots of others only in a phase, between
+// two barriers, in which nobody writes them. The same seed gives the same program everywhere.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "felsite/backend.h"
+#include "felsite/ops.h"
+
+namespace felsite::test {
+
+class ProgramGenerator {
+ public:
+  using Type = ir::Type;
+
+  explicit ProgramGenerator(std::uint64_t seed, bool subgroups = false)
+      : engine_(seed), subgroups_(subgroups) {}
+
+  std::string text();
+  std::array<std::uint32_t, 3> grid() const { return grid_; }
+  const std::vector<Bytes>& inputs() const { return inputs_; }
+
+  // An expression of literals only.
+  std::string constant_expression(Type type, unsigned depth) {
+    constants_ = true;
+    return expression(type, depth);
+  }
+
+ private:
+  enum class Mode : std::uint8_t { Read, Private, Atomic };
+  struct Var {
+    std::string name;
+    Type type;
+    bool assignable;
+  };
+  struct Buffer {
+    std::string name;
+    Type element;
+    std::uint32_t count;
+    bool shared;   // workgroup memory
+    bool counter;  // for atomics of all invocations
+    Mode mode;
+    std::string atomic;
+  };
+  struct Op {
+    std::string name;
+    std::vector<Type> params;
+    Type result;
+  };
+
+  std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(engine_() % limit); }
+  bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
+  Type any_type() { return static_cast<Type>(below(static_cast<std::uint32_t>(Type::None))); }
+  Type any_of(ir::TypeSet set) {
+    Type type = any_type();
+    while (!set.has(type)) type = any_type();
+    return type;
+  }
+  static std::string_view name_of(Type type) { return ir::info(type).name; }
+  void line(const std::string& text) { out_.append(2 * depth_, ' ').append(text).append("\n"); }
+  std::string fresh(std::string_view prefix) { return fmt::format("{}{}", prefix, next_name_++); }
+
+  void declare(std::string_view words, std::string_view prefix, std::uint32_t count, Mode mode, bool shared,
+               bool counter, Type type);
+  void random_input(Type type, std::uint32_t count);
+  void operation();
+  void new_phase(bool whole_grid);
+  void barrier(bool whole_grid) {
+    line(whole_grid ? "gridsync;" : chance(2) ? "barrier;" : "barrier.seq_cst;");
+    new_phase(whole_grid);
+  }
+  void phases();
+  void body(std::uint32_t statements);
+  void statement();
+  void write();
+  void atomic_statement();
+
+  std::string expression(Type type, unsigned depth);
+  std::string literal(Type type);
+  std::string load(Type type, unsigned depth);
+  std::string binary(Type type, unsigned depth);
+  std::string unary(Type type, unsigned depth);
+  std::string call(Type type, unsigned depth);
+  std::string subgroup(Type type, unsigned depth);
+  std::string slot(const Buffer& buffer) const { return buffer.shared ? "lane" : "slot"; }
+
+  std::mt19937_64 engine_;
+  bool subgroups_;
+  bool constants_ = false;
+  bool in_op_ = false;
+  std::string out_;
+  std::size_t depth_ = 1;
+  unsigned loops_ = 0;
+  unsigned next_name_ = 0;
+  std::vector<Var> vars_;
+  std::vector<Buffer> buffers_;
+  std::vector<Op> ops_;
+  std::array<std::uint32_t, 3> grid_{1, 1, 1};
+  std::vector<Bytes> inputs_;
+};
+
+inline void ProgramGenerator::random_input(Type type, std::uint32_t count) {
+  Bytes bytes(std::size_t{count} * ir::info(type).bytes);
+  for (std::byte& byte : bytes) {
+    const std::uint32_t roll = below(6);
+    byte = static_cast<std::byte>(roll == 0 ? 0 : roll == 1 ? 0xFF : roll == 2 ? below(4) : below(256));
+  }
+  inputs_.push_back(std::move(bytes));
+}
+
+inline void ProgramGenerator::declare(std::string_view words, std::string_view prefix, std::uint32_t count,
+                                      Mode mode, bool shared, bool counter, Type type) {
+  const bool given = words == "readonly" || words == "readwrite";
+  const std::string name = fresh(prefix);
+  line(fmt::format("{} {}: {}[{}];", words, name, name_of(type), given ? "" : std::to_string(count)));
+  buffers_.push_back({name, type, count, shared, counter, mode, ""});
+  if (given) random_input(type, count);
+}
+
+inline std::string ProgramGenerator::text() {
+  static constexpr std::array<std::uint32_t, 3> kSizes[] = {{1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1},
+                                                            {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
+  const auto size = kSizes[below(8)];
+  grid_ = {1 + below(4), size[1] > 1 ? 1 + below(2) : 1, 1};
+  const std::uint32_t lanes = size[0] * size[1] * size[2];
+  const std::uint32_t all = lanes * grid_[0] * grid_[1];
+  out_ = fmt::format("program generated workgroup({}, {}, {}) {{\n", size[0], size[1], size[2]);
+  line("uniform n: u32[4];");
+  inputs_.push_back(Bytes(16));
+  for (std::size_t i = 0; i < 4; ++i) inputs_[0][i * 4] = static_cast<std::byte>(below(4));
+  for (int i = 0; i < 3; ++i) declare("readonly", "in", 3 + below(12), Mode::Read, false, false, any_type());
+  for (int i = 0; i < 3; ++i) {
+    declare("readwrite", "own", all, Mode::Private, false, false, chance(2) ? any_of(ir::kIntegerTypes) : any_type());
+  }
+  for (int i = 0; i < 2; ++i) declare("output", "out", all, Mode::Private, false, false, any_type());
+  if (chance(2)) declare("output", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+  if (chance(2)) declare("readwrite", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+  for (std::uint32_t i = below(3); i > 0; --i) {
+    declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());
+  }
+  if (chance(3)) declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_of(ir::kIntegerTypes));
+  for (std::uint32_t i = below(4); i > 0; --i) operation();
+  if (size[1] == 1 && grid_[1] == 1) {
+    line("let slot = invocation.x;");
+    line("let lane = local.x;");
+  } else {
+    line("let width = num_workgroups.x * workgroup_size.x;");
+    line("let slot = invocation.x + width * (invocation.y + num_workgroups.y * workgroup_size.y * invocation.z);");
+    line("let lane = local.x + workgroup_size.x * (local.y + workgroup_size.y * local.z);");
+  }
+  vars_ = {{"slot", Type::U32, false}, {"lane", Type::U32, false}};
+  new_phase(true);
+  phases();
+  return out_ + "}\n";
+}
+
+inline void ProgramGenerator::operation() {
+  Op op{fresh("op"), {}, any_type()};
+  in_op_ = true;
+  vars_.clear();
+  std::string params;
+  for (std::uint32_t i = below(4); i > 0; --i) {
+    op.params.push_back(any_type());
+    vars_.push_back({fresh("p"), op.params.back(), false});
+    params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", vars_.back().name, name_of(op.params.back()));
+  }
+  line(fmt::format("op {}({}) -> {} {{", op.name, params, name_of(op.result)));
+  ++depth_;
+  for (std::uint32_t i = below(4); i > 0; --i) statement();
+  line(fmt::format("yield {};", expression(op.result, 3)));
+  --depth_;
+  line("}");
+  in_op_ = false;
+  vars_.clear();
+  ops_.push_back(std::move(op));
+}
+
+inline void ProgramGenerator::new_phase(bool whole_grid) {
+  static constexpr const char* kCommuting[] = {"add", "sub", "or", "and", "xor", "min", "max"};
+  for (Buffer& buffer : buffers_) {
+    if (buffer.name.starts_with("in") || (!whole_grid && !buffer.shared)) continue;
+    buffer.mode = chance(2) ? Mode::Read : buffer.counter ? Mode::Atomic : Mode::Private;
+    buffer.atomic = kCommuting[below(7)];
+  }
+}
+
+inline void ProgramGenerator::phases() {
+  for (std::uint32_t i = 1 + below(4); i > 0; --i) {
+    const std::uint32_t form = below(6);
+    const bool whole_grid = chance(2);
+    if (form >= 3) {
+      for (std::uint32_t k = 1 + below(5); k > 0; --k) statement();
+      barrier(whole_grid);
+      continue;
+    }
+    // A uniform loop, if or region, its phases closed by barriers on all sides.
+    barrier(whole_grid);
+    const std::size_t mark = vars_.size();
+    if (form == 0) {
+      const std::string trip = fresh("trip");
+      line(fmt::format("loop {} in {}..n[{}] {{", trip, below(2), below(4)));
+      vars_.push_back({trip, Type::U32, false});
+    } else {
+      line(form == 1 ? fmt::format("if n[{}] > {} {{", below(4), below(3)) : "region \"part\" {");
+    }
+    ++depth_;
+    for (std::uint32_t k = 1 + below(2); k > 0; --k) {
+      for (std::uint32_t j = 1 + below(3); j > 0; --j) statement();
+      barrier(whole_grid);
+    }
+    --depth_;
+    vars_.resize(mark);
+    line("}");
+    barrier(whole_grid);
+  }
+  for (std::uint32_t k = 1 + below(4); k > 0; --k) statement();
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.mode != Mode::Private || buffer.shared) continue;
+    line(fmt::format("{}[slot] = {};", buffer.name, expression(ir::info(buffer.element).loaded, 3)));
+  }
+}
+
+inline void ProgramGenerator::body(std::uint32_t statements) {
+  const std::size_t mark = vars_.size();
+  ++depth_;
+  for (std::uint32_t i = 0; i < statements; ++i) statement();
+  --depth_;
+  vars_.resize(mark);
+}
+
+inline void ProgramGenerator::write() {
+  std::vector<const Buffer*> open;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.mode == Mode::Private) open.push_back(&buffer);
+  }
+  if (open.empty()) return;
+  const Buffer& buffer = *open[below(static_cast<std::uint32_t>(open.size()))];
+  const Type loaded = ir::info(buffer.element).loaded;
+  if (ir::kIntegerTypes.has(buffer.element) && chance(3) && !buffer.name.starts_with("shared")) {
+    // An atomic on the own slot: its old value is defined too.
+    const std::string name = fresh("old");
+    const bool compares = chance(4);
+    const std::string more = compares ? expression(loaded, 1) + ", " : "";
+    line(fmt::format("let {} = atomic_{}({}[slot], {}{});", name,
+                     compares ? "compare_exchange" : chance(3) ? "exchange" : buffer.atomic, buffer.name, more,
+                     expression(loaded, 2)));
+    vars_.push_back({name, loaded, true});
+    return;
+  }
+  const Type given = chance(3) ? buffer.element : loaded;
+  line(fmt::format("{}[{}] = {};", buffer.name, slot(buffer), expression(given, 4)));
+}
+
+inline void ProgramGenerator::atomic_statement() {
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.mode != Mode::Atomic || chance(2)) continue;
+    line(fmt::format("atomic_{}({}[{} % {}], {});", buffer.atomic, buffer.name, expression(Type::U32, 2),
+                     buffer.count + 1, expression(buffer.element, 2)));
+    return;
+  }
+}
+
+inline void ProgramGenerator::statement() {
+  const bool deep = depth_ > 4;
+  switch (below(in_op_ ? 7 : 11)) {
+    case 0:
+    case 1: {
+      const Type type = any_type();
+      const std::string name = fresh("v");
+      line(fmt::format("let {} = {};", name, expression(type, 4)));
+      vars_.push_back({name, type, true});
+      return;
+    }
+    case 2:
+    case 3:
+      for (std::size_t tries = 0; tries < 5 && !vars_.empty(); ++tries) {
+        const Var& var = vars_[below(static_cast<std::uint32_t>(vars_.size()))];
+        if (!var.assignable) continue;
+        line(fmt::format("{} = {};", var.name, expression(var.type, 4)));
+        return;
+      }
+      return;
+    case 4:
+      if (deep) return;
+      line(fmt::format("if {} {{", expression(Type::Bool, 3)));
+      body(1 + below(3));
+      if (chance(2)) {
+        line(chance(3) ? fmt::format("}} else if {} {{", expression(Type::Bool, 2)) : "} else {");
+        body(below(3));
+      }
+      line("}");
+      return;
+    case 5: {
+      if (deep || loops_ == 2) return;
+      const std::string name = fresh("k");
+      const std::uint32_t from = below(3);
+      line(fmt::format("loop {} in {}..{} {{", name, from,
+                       chance(2) ? std::to_string(from + below(4)) : expression(Type::U32, 2) + " % 5"));
+      vars_.push_back({name, Type::U32, false});
+      ++loops_;
+      body(1 + below(3));
+      --loops_;
+      vars_.pop_back();
+      line("}");
+      return;
+    }
+    case 6:
+      if (deep) return;
+      line(chance(2) ? "{" : "region \"r\" {");
+      body(1 + below(2));
+      line("}");
+      return;
+    case 7:
+      return atomic_statement();
+    case 8:
+      if (!chance(4)) return write();
+      line(fmt::format("if {} {{ return; }}", expression(Type::Bool, 3)));
+      return;
+    default:
+      return write();
+  }
+}
+
+}  // namespace felsite::test
+
+#include "support/expression_generator.h"  // IWYU pragma: export
