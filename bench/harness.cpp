@@ -67,7 +67,8 @@ std::vector<Row> all_rows() {
 std::vector<Measurement> measure(const Options& options) {
   std::vector<Measurement> results;
   for (const Row& row : all_rows()) {
-    const bool wanted = options.rows.empty() || std::ranges::find(options.rows, row.name) != options.rows.end();
+    const bool wanted =
+        options.rows.empty() || std::ranges::find(options.rows, row.name) != options.rows.end();
     if (!wanted) continue;
     for (const Case& size : row.cases(options.quick)) {
       results.push_back(measure_case(row, size));

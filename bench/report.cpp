@@ -25,9 +25,12 @@ std::string verdict(const Measurement& row) {
 std::string escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '&') out += "&amp;";
-    else out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '&')
+      out += "&amp;";
+    else
+      out += c;
   }
   return out;
 }
@@ -93,11 +96,11 @@ std::string to_html(const std::vector<Measurement>& rows) {
       "<tr><th>row<th>size<th>Felsite<th>peer<th>peer's<th>ratio<th>spread<th>bound\n",
       escape(device_line()));
   for (const Measurement& row : rows) {
-    html += fmt::format(
-        "<tr{}><td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.3f}<td>±{:.1f} %<td>{}\n",
-        row.met ? "" : " class=over", escape(row.name), escape(row.size), cost(row, row.felsite),
-        escape(row.peer), cost(row, row.peer_cost), row.ratio, row.spread * 100,
-        row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound));
+    html +=
+        fmt::format("<tr{}><td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.3f}<td>±{:.1f} %<td>{}\n",
+                    row.met ? "" : " class=over", escape(row.name), escape(row.size),
+                    cost(row, row.felsite), escape(row.peer), cost(row, row.peer_cost), row.ratio,
+                    row.spread * 100, row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound));
   }
   return html + "</table>\n";
 }

@@ -25,12 +25,14 @@ Program build_program(std::uint32_t expressions) {
 }
 
 std::string make_text(std::size_t bytes) {
-  std::string text = "program large workgroup(64) {\n  output out: u32[1024];\n\n  let i = invocation.x;\n";
+  std::string text =
+      "program large workgroup(64) {\n  output out: u32[1024];\n\n  let i = invocation.x;\n";
   // Long statements, so that the node limit is not what ends a 100 MB text.
   std::uint32_t n = 0;
   while (text.size() < bytes) {
     text += fmt::format(
-        "  out[i] = ((i + {0}) ^ 7) * 3 + (i << 2 & 255) + select(i < {0}, min(i, {0}), popcount(i)) "
+        "  out[i] = ((i + {0}) ^ 7) * 3 + (i << 2 & 255) + select(i < {0}, min(i, {0}), "
+        "popcount(i)) "
         "+ ((i * 2654435761 >> 16) % 1021) - (out[i + 1] | {0});\n",
         n++);
   }
@@ -38,7 +40,10 @@ std::string make_text(std::size_t bytes) {
 }
 
 std::vector<Case> build_cases(bool) {
-  Case c{.size = "1 000 000 expressions", .felsite = {}, .peer = "budget: 1 s", .peer_cost = budget(1e9)};
+  Case c{.size = "1 000 000 expressions",
+         .felsite = {},
+         .peer = "budget: 1 s",
+         .peer_cost = budget(1e9)};
   c.felsite = [] {
     return time_ns([] {
       const Program program = build_program(1'000'000);
@@ -49,17 +54,23 @@ std::vector<Case> build_cases(bool) {
 }
 
 std::vector<Case> memory_cases(bool) {
-  Case c{.size = "1 000 000 expressions", .felsite = {}, .peer = "budget: 100 B an expression",
+  Case c{.size = "1 000 000 expressions",
+         .felsite = {},
+         .peer = "budget: 100 B an expression",
          .peer_cost = budget(100)};
   const Program program = build_program(1'000'000);
   c.felsite = [program] {
-    return static_cast<double>(program.storage_bytes()) / static_cast<double>(program.exprs().size());
+    return static_cast<double>(program.storage_bytes()) /
+           static_cast<double>(program.exprs().size());
   };
   return {c};
 }
 
 std::vector<Case> copy_cases(bool) {
-  Case c{.size = "1 000 000 expressions", .felsite = {}, .peer = "budget: 1 µs", .peer_cost = budget(1e3)};
+  Case c{.size = "1 000 000 expressions",
+         .felsite = {},
+         .peer = "budget: 1 µs",
+         .peer_cost = budget(1e3)};
   const Program program = build_program(1'000'000);
   c.felsite = [program] {
     constexpr int kCopies = 10'000;
@@ -91,7 +102,8 @@ std::vector<Case> parse_cases(bool quick) {
 }
 
 std::vector<Case> validate_cases(bool) {
-  Case c{.size = "1 000 000 expressions", .felsite = {}, .peer = "building the same", .peer_cost = {}};
+  Case c{
+      .size = "1 000 000 expressions", .felsite = {}, .peer = "building the same", .peer_cost = {}};
   const Program program = build_program(1'000'000);
   c.felsite = [program] {
     return time_ns([&] {

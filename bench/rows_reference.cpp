@@ -122,10 +122,8 @@ std::vector<Case> function_cases(bool) {
     Function host;
   };
   const Pair pairs[] = {
-      {"exp", &reference::exact_exp, &std::exp},
-      {"log", &reference::exact_log, &std::log},
-      {"sin", &reference::exact_sin, &std::sin},
-      {"tan", &reference::exact_tan, &std::tan},
+      {"exp", &reference::exact_exp, &std::exp},    {"log", &reference::exact_log, &std::log},
+      {"sin", &reference::exact_sin, &std::sin},    {"tan", &reference::exact_tan, &std::tan},
       {"atan", &reference::exact_atan, &std::atan},
   };
   const auto sweep = [](Function function) {

@@ -29,6 +29,10 @@ target_compile_options(
             -ffp-contract=off
             # Nobody reads errno after a square root, and setting it keeps loops from vectorising.
             -fno-math-errno)
+# g++ 12 warns about every "text" + std::string (its bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(felsite_warnings INTERFACE -Wno-restrict)
+endif()
 
 if(FELSITE_SANITIZE)
   list(JOIN FELSITE_SANITIZE "," felsite_sanitizers)

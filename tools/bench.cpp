@@ -27,11 +27,13 @@ int run_bench(const BenchArguments& args) {
   if (args.list) return kOk;
   for (const std::string& row : args.rows) {
     if (std::ranges::find(known, row) != known.end()) continue;
-    fmt::print(stderr, "felsite: There is no bench row `{}`. Fix: see felsite bench --list.\n", row);
+    fmt::print(stderr, "felsite: There is no bench row `{}`. Fix: see felsite bench --list.\n",
+               row);
     return kUsage;
   }
 #ifndef NDEBUG
-  fmt::print(stderr, "felsite: A Debug build measures nothing. Fix: build with --preset release.\n");
+  fmt::print(stderr,
+             "felsite: A Debug build measures nothing. Fix: build with --preset release.\n");
   return kUsage;
 #endif
   fmt::print("{}\n\n{}\n", bench::device_line(), bench::header());
@@ -44,7 +46,8 @@ int run_bench(const BenchArguments& args) {
   for (const auto& [path, text] : {std::pair(args.json_file, bench::to_json(rows)),
                                    std::pair(args.html_file, bench::to_html(rows))}) {
     if (path.empty()) continue;
-    if (const auto written = write_file(path, text); !written) return report(written.error(), false);
+    if (const auto written = write_file(path, text); !written)
+      return report(written.error(), false);
   }
   return kOk;
 }

@@ -50,7 +50,8 @@ int format_file(const std::string& path, bool write, bool only_check, bool json)
 }  // namespace
 
 void add_check(CLI::App& app, CommonOptions& common, Action& action) {
-  CLI::App* command = app.add_subcommand("check", "Parse and validate a program, and list all findings");
+  CLI::App* command =
+      app.add_subcommand("check", "Parse and validate a program, and list all findings");
   static std::string path;
   command->add_option("FILE", path, "A .fels file; - is standard input")->required();
   add_common(*command, common);
@@ -65,7 +66,8 @@ void add_fmt(CLI::App& app, CommonOptions& common, Action& action) {
   static bool only_check = false;
   command->add_option("FILE", path, "A .fels file; - is standard input")->required();
   command->add_flag("-w,--write", write, "Change the file in place");
-  command->add_flag("--check", only_check, "Only tell, by exit code 1, that the file is not formatted");
+  command->add_flag("--check", only_check,
+                    "Only tell, by exit code 1, that the file is not formatted");
   add_common(*command, common);
   command->callback(
       [&] { action = [&] { return format_file(path, write, only_check, common.json); }; });

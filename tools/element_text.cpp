@@ -20,10 +20,11 @@ using namespace ir;
 constexpr std::uint64_t kMostGenerated = std::uint64_t{1} << 31;
 
 Error bad_spec(const BufferDecl& buffer, std::string message) {
-  return Error{.code = ErrorCode::BadInputs,
-               .message = fmt::format("Input `{}`: {}", buffer.name, message),
-               .fix = "write NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed.",
-               .context = {}};
+  return Error{
+      .code = ErrorCode::BadInputs,
+      .message = fmt::format("Input `{}`: {}", buffer.name, message),
+      .fix = "write NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed.",
+      .context = {}};
 }
 
 void append(Bytes& bytes, Type type, std::uint64_t bits) {
@@ -88,7 +89,8 @@ Result<Bytes> parse_list(const BufferDecl& buffer, std::string_view text) {
 
 std::uint64_t iota_bits(Type type, std::uint64_t i) {
   if (type == Type::Bool) return i != 0 ? 1 : 0;
-  return is_float(type) ? float_literal(type, static_cast<double>(i)).bits : canonical_bits(type, i);
+  return is_float(type) ? float_literal(type, static_cast<double>(i)).bits
+                        : canonical_bits(type, i);
 }
 
 // Floats in [-1, 1), bools 0 or 1, integers over their whole range.
@@ -130,11 +132,13 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
     return std::unexpected(bad_spec(buffer, fmt::format("`{}` has a number that is none.", spec)));
   }
   if (parts.size() < 2 && buffer.count == 0) {
-    return std::unexpected(bad_spec(buffer, fmt::format("`{}` needs a count: the buffer has none.", spec)));
+    return std::unexpected(
+        bad_spec(buffer, fmt::format("`{}` needs a count: the buffer has none.", spec)));
   }
   const std::uint64_t size = info(buffer.element).bytes;
   if (count > kMostGenerated / size) {
-    return std::unexpected(bad_spec(buffer, fmt::format("{} elements are more than 2 GiB.", count)));
+    return std::unexpected(
+        bad_spec(buffer, fmt::format("{} elements are more than 2 GiB.", count)));
   }
   if (kind == "zeros") return Bytes(count * size, std::byte{0});
   Bytes bytes;

@@ -105,8 +105,8 @@ Result<ir::Program> load_program(const std::string& path, bool json) {
   if (findings.empty()) return *program;
   show_findings(findings, path == "-" ? "standard input" : path, *text, json);
   // Shown already: nothing more to say.
-  return std::unexpected(Error{
-      .code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});
+  return std::unexpected(
+      Error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});
 }
 
 int report(const Error& error, bool json) {

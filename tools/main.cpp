@@ -28,7 +28,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, int argc, ch
   const auto named_so = [&](const CLI::App* command) { return command->get_name() == word; };
   const bool is_command = !app.get_subcommands(named_so).empty();
   if (!word.empty() && !is_command) {
-    message = fmt::format("There is no {} `{}`", word.starts_with('-') ? "option" : "command", word);
+    message =
+        fmt::format("There is no {} `{}`", word.starts_with('-') ? "option" : "command", word);
   }
   fmt::print(stderr, "felsite: {}. Fix: see felsite{} --help.\n", message,
              is_command ? " " + word : "");
@@ -39,7 +40,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, int argc, ch
 int finish_output(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(stderr, "felsite: Cannot write standard output: {}. Fix: write to a place with room.\n",
+  fmt::print(stderr,
+             "felsite: Cannot write standard output: {}. Fix: write to a place with room.\n",
              std::strerror(errno != 0 ? errno : EIO));
   return code == kOk ? kProgramAtFault : code;
 }
@@ -49,11 +51,13 @@ int finish_output(int code) {
 
 int main(int argc, char** argv) {
   using namespace felsite::tool;
-  CLI::App app("A portable GPU-compute runtime: one kernel language, the same bits on every device.",
-               "felsite");
+  CLI::App app(
+      "A portable GPU-compute runtime: one kernel language, the same bits on every device.",
+      "felsite");
   app.set_version_flag("--version", "felsite " FELSITE_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 ok, 1 the program or its input is at fault, 2 usage, 3 device or driver.");
+  app.footer(
+      "Exit codes: 0 ok, 1 the program or its input is at fault, 2 usage, 3 device or driver.");
   CommonOptions common;
   Action action;
   add_check(app, common, action);
@@ -71,7 +75,8 @@ int main(int argc, char** argv) {
     return finish_output(action());
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return finish_output(kOk);
-    // The library reports errors as values; what is thrown here is the host running out of something.
+    // The library reports errors as values; what is thrown here is the host running out of
+    // something.
     fmt::print(stderr, "felsite: {}\n", error.what());
     return kDeviceAtFault;
   }

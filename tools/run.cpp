@@ -33,7 +33,10 @@ struct RunArguments {
 };
 
 Error usage(std::string message, std::string fix) {
-  return Error{.code = ErrorCode::BadInputs, .message = std::move(message), .fix = std::move(fix), .context = {}};
+  return Error{.code = ErrorCode::BadInputs,
+               .message = std::move(message),
+               .fix = std::move(fix),
+               .context = {}};
 }
 
 // NAME=SPEC pairs, each naming one of `names` once.
@@ -51,7 +54,8 @@ Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::st
                                    fmt::format("use one of: {}.", known.empty() ? "none" : known)));
     }
     if (!result.emplace(name, pair.substr(equals + 1)).second) {
-      return std::unexpected(usage(fmt::format("The {} `{}` is given twice.", what, name), "give it once."));
+      return std::unexpected(
+          usage(fmt::format("The {} `{}` is given twice.", what, name), "give it once."));
     }
   }
   return result;
@@ -101,10 +105,11 @@ Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArgu
     if (!takes_caller_bytes(role_of(buffer))) continue;
     const auto spec = specs->find(buffer.name);
     if (spec == specs->end()) {
-      return std::unexpected(usage(
-          fmt::format("The input `{}` ({}) is missing.", buffer.name, ir::info(buffer.element).name),
-          fmt::format("add --input {}=…, such as {}=zeros:{}.", buffer.name, buffer.name,
-                      buffer.count != 0 ? buffer.count : 16)));
+      return std::unexpected(
+          usage(fmt::format("The input `{}` ({}) is missing.", buffer.name,
+                            ir::info(buffer.element).name),
+                fmt::format("add --input {}=…, such as {}=zeros:{}.", buffer.name, buffer.name,
+                            buffer.count != 0 ? buffer.count : 16)));
     }
     auto bytes = make_input(buffer, spec->second);
     if (!bytes) return std::unexpected(std::move(bytes.error()));
@@ -139,7 +144,8 @@ Result<void> show_outputs(const ir::Program& program, const std::vector<Bytes>& 
     if (!wanted.empty() && style == wanted.end()) continue;
     const std::string how = style == wanted.end() ? "numbers" : style->second;
     if (how.starts_with('@')) {
-      const std::string_view raw(reinterpret_cast<const char*>(outputs[i].data()), outputs[i].size());
+      const std::string_view raw(reinterpret_cast<const char*>(outputs[i].data()),
+                                 outputs[i].size());
       if (auto written = write_file(how.substr(1), raw); !written) {
         return std::unexpected(std::move(written.error()));
       }
@@ -220,11 +226,11 @@ Result<void> run(const RunArguments& args, const CommonOptions& common) {
     return std::unexpected(std::move(backend.error()));
   }
   if (!common.device.empty() && common.device != "0" && common.device != "reference") {
-    return std::unexpected(Error{.code = ErrorCode::UnsupportedFeature,
-                                 .message = fmt::format("Backend `{}` has no device `{}`.",
-                                                        common.backend, common.device),
-                                 .fix = "leave --device out: the reference runs on the CPU.",
-                                 .context = {}});
+    return std::unexpected(Error{
+        .code = ErrorCode::UnsupportedFeature,
+        .message = fmt::format("Backend `{}` has no device `{}`.", common.backend, common.device),
+        .fix = "leave --device out: the reference runs on the CPU.",
+        .context = {}});
   }
   const auto program = load_program(args.path, common.json);
   if (!program) return std::unexpected(program.error());
@@ -250,19 +256,21 @@ void add_run(CLI::App& app, CommonOptions& common, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Run a program and print its results");
   static RunArguments args;
   command->add_option("FILE", args.path, "A .fels file; - is standard input")->required();
-  command->add_option("-i,--input", args.inputs,
-                      "NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed")
+  command
+      ->add_option("-i,--input", args.inputs,
+                   "NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed")
       ->allow_extra_args(false)
       ->check(check_input);
-  command->add_option("-o,--output", args.outputs,
-                      "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
+  command
+      ->add_option("-o,--output", args.outputs,
+                   "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
       ->allow_extra_args(false)
       ->check(check_output);
   command->add_option("--grid", args.grid, "Workgroups: X[,Y[,Z]]")->check(check_extents);
   command->add_option("--workgroup", args.workgroup, "Another workgroup size: X[,Y[,Z]]")
       ->check(check_extents);
-  CLI::Option* fixpoint =
-      command->add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times");
+  CLI::Option* fixpoint = command->add_option("--fixpoint", args.fixpoint,
+                                              "Repeat until nothing changes, at most N times");
   command->add_option("--convergence", args.convergence, "auto, none or flag:BUFFER")
       ->capture_default_str()
       ->check(check_convergence);

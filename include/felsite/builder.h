@@ -36,7 +36,7 @@ class Value {
   Value() = default;
   // Literals take part in expressions as they are: x + 1u, y * 0.5f.
   template <class T>
-    requires requires(T t) { literal(t); }
+  requires requires(T t) { literal(t); }
   Value(T value) : literal_(literal(value)) {}
   Value(Literal value) : literal_(value) {}
 

@@ -98,7 +98,8 @@ enum class AtomicOp : std::uint8_t {
   Exchange,
   CompareExchange,
 };
-inline constexpr std::size_t kAtomicOpCount = static_cast<std::size_t>(AtomicOp::CompareExchange) + 1;
+inline constexpr std::size_t kAtomicOpCount =
+    static_cast<std::size_t>(AtomicOp::CompareExchange) + 1;
 
 // Reductions over a subgroup, and over ranks in the collectives.
 enum class ReduceOp : std::uint8_t { Add, Mul, Min, Max, And, Or, Xor };
@@ -117,8 +118,8 @@ struct TypeRule {
 
 struct BinaryOpInfo {
   BinaryOp op;
-  std::string_view name;   // the function form of the text language, and the word in messages
-  std::string_view infix;  // empty where the text language has only the function form
+  std::string_view name;    // the function form of the text language, and the word in messages
+  std::string_view infix;   // empty where the text language has only the function form
   std::uint8_t precedence;  // of the infix form, higher binds tighter
   TypeRule rule;
 };

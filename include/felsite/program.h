@@ -99,10 +99,10 @@ inline constexpr std::size_t kNodeKindCount = static_cast<std::size_t>(NodeKind:
 struct NodeKindInfo {
   NodeKind kind;
   std::string_view name;
-  std::uint8_t arity;    // expressions it holds
-  bool has_body;         // opens a scope
-  bool whole_grid;       // an act of the grid, not of one invocation: the collectives
-  bool allowed_in_op;    // may stand in the body of a user-defined operation
+  std::uint8_t arity;  // expressions it holds
+  bool has_body;       // opens a scope
+  bool whole_grid;     // an act of the grid, not of one invocation: the collectives
+  bool allowed_in_op;  // may stand in the body of a user-defined operation
 };
 const NodeKindInfo& info(NodeKind kind);
 
@@ -131,7 +131,8 @@ struct Node {
   std::uint32_t ref;   // VarId (Let, Assign, Loop), BufferId (Store, IndirectDispatch, destination)
   std::uint32_t ref2;  // BufferId of the source of a copy or collective
   NameId name;         // of a Region; the tag of Async*, Trap and Resume
-  std::uint32_t extra;  // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root
+  std::uint32_t
+      extra;  // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root
   std::array<ExprId, 2> args;  // expressions in evaluation order
   NodeId end;                  // one past the last node of its subtree
 
@@ -222,8 +223,8 @@ struct SourceMap {
   std::vector<std::uint32_t> ops;
   std::vector<std::uint32_t> op_results;
   std::vector<std::uint32_t> op_ends;  // the closing brace of an operation
-  std::uint32_t program_begin = 0;  // the word `program`
-  std::uint32_t program_end = 0;    // the closing brace
+  std::uint32_t program_begin = 0;     // the word `program`
+  std::uint32_t program_end = 0;       // the closing brace
   std::vector<std::uint32_t> line_starts;
   bool empty() const { return line_starts.empty(); }
 };

@@ -24,7 +24,8 @@ std::string input_names(const Program& program) {
   std::string names;
   for (const BufferDecl& buffer : program.buffers()) {
     if (!takes_caller_bytes(role_of(buffer))) continue;
-    names += fmt::format("{}{}: {}", names.empty() ? "" : ", ", buffer.name, info(buffer.element).name);
+    names +=
+        fmt::format("{}{}: {}", names.empty() ? "" : ", ", buffer.name, info(buffer.element).name);
   }
   return names.empty() ? "none" : names;
 }
@@ -35,20 +36,22 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   if (bytes % size != 0) {
     return std::unexpected(bad_inputs(
         program,
-        fmt::format("Buffer `{}` was given {} bytes, which is no whole number of {} elements of {} bytes.",
-                    buffer.name, bytes, info(buffer.element).name, size),
+        fmt::format(
+            "Buffer `{}` was given {} bytes, which is no whole number of {} elements of {} bytes.",
+            buffer.name, bytes, info(buffer.element).name, size),
         fmt::format("give a multiple of {} bytes.", size)));
   }
   const std::uint64_t count = bytes / size;
   if (buffer.count != 0 && count != buffer.count) {
-    return std::unexpected(bad_inputs(
-        program,
-        fmt::format("Buffer `{}` takes {} elements, {} were given.", buffer.name, buffer.count, count),
-        fmt::format("give exactly {} bytes.", buffer.count * size)));
+    return std::unexpected(bad_inputs(program,
+                                      fmt::format("Buffer `{}` takes {} elements, {} were given.",
+                                                  buffer.name, buffer.count, count),
+                                      fmt::format("give exactly {} bytes.", buffer.count * size)));
   }
   if (count > UINT32_MAX) {
     return std::unexpected(bad_inputs(
-        program, fmt::format("Buffer `{}` was given {} elements; indices have 32 bits.", buffer.name, count),
+        program,
+        fmt::format("Buffer `{}` was given {} elements; indices have 32 bits.", buffer.name, count),
         "split the data over several buffers."));
   }
   return count;
@@ -89,9 +92,11 @@ Result<BindingPlan> plan_bindings(const Program& program,
     if (takes_caller_bytes(role_of(buffer))) ++plan.input_count;
   }
   if (input_sizes.size() != plan.input_count) {
-    return std::unexpected(bad_inputs(
-        program, fmt::format("The program takes {} inputs, {} were given.", plan.input_count, input_sizes.size()),
-        fmt::format("give these, in this order: {}.", input_names(program))));
+    return std::unexpected(
+        bad_inputs(program,
+                   fmt::format("The program takes {} inputs, {} were given.", plan.input_count,
+                               input_sizes.size()),
+                   fmt::format("give these, in this order: {}.", input_names(program))));
   }
   std::uint64_t largest_output = 0;
   std::uint64_t largest_input_output = 0;
@@ -124,10 +129,10 @@ Result<BindingPlan> plan_bindings(const Program& program,
   }
   plan.largest_result_count = has_output ? largest_output : largest_input_output;
   if (config.max_output_bytes && plan.output_bytes > *config.max_output_bytes) {
-    Error error = bad_inputs(
-        program,
-        fmt::format("The results take {} bytes; at most {} were allowed.", plan.output_bytes, *config.max_output_bytes),
-        "raise max_output_bytes, or declare smaller outputs.");
+    Error error = bad_inputs(program,
+                             fmt::format("The results take {} bytes; at most {} were allowed.",
+                                         plan.output_bytes, *config.max_output_bytes),
+                             "raise max_output_bytes, or declare smaller outputs.");
     error.context.requested = plan.output_bytes;
     error.context.available = *config.max_output_bytes;
     return std::unexpected(std::move(error));

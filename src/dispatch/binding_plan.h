@@ -11,9 +11,9 @@ namespace felsite::dispatch {
 struct BoundBuffer {
   ir::Role role;
   std::uint64_t bytes = 0;
-  std::uint64_t count = 0;              // elements
-  std::uint32_t input = ir::kNone;      // position among the caller's inputs
-  std::uint32_t output = ir::kNone;     // position among the results
+  std::uint64_t count = 0;           // elements
+  std::uint32_t input = ir::kNone;   // position among the caller's inputs
+  std::uint32_t output = ir::kNone;  // position among the results
 };
 
 struct BindingPlan {

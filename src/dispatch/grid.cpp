@@ -17,7 +17,8 @@ std::uint64_t power(std::uint64_t base, std::size_t exponent) {
 // The smallest whole number whose `degree`-th power is at least `value`.
 std::uint64_t root_up(std::uint64_t value, std::size_t degree) {
   if (degree == 1) return value;
-  auto root = static_cast<std::uint64_t>(std::pow(static_cast<double>(value), 1.0 / double(degree)));
+  auto root =
+      static_cast<std::uint64_t>(std::pow(static_cast<double>(value), 1.0 / double(degree)));
   while (root > 0 && power(root - 1, degree) >= value) --root;
   while (power(root, degree) < value) ++root;
   return root;

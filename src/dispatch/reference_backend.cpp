@@ -54,7 +54,11 @@ class Run {
   Run(const Interpreter& interpreter, const DispatchConfig& config, ReferenceOptions options)
       : interpreter_(interpreter), program_(interpreter.program()), config_(config) {
     options_.reference = options;
-    if (config.timeout) options_.deadline = Clock::now() + *config.timeout;
+    // The longest timeouts reach past the end of the clock: the same as none.
+    const Clock::time_point now = Clock::now();
+    if (config.timeout && *config.timeout < Clock::time_point::max() - now) {
+      options_.deadline = now + *config.timeout;
+    }
   }
 
   Result<void> bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs);
@@ -279,11 +283,12 @@ Result<DispatchTiming> Reference::try_dispatch(const ir::Program& program,
                                                std::vector<Bytes>& outputs,
                                                const DispatchConfig& config) {
   if (options_.subgroup_width < 1 || options_.subgroup_width > 64) {
-    return std::unexpected(Error{.code = ErrorCode::BadInputs,
-                                 .message = fmt::format("A subgroup width of {} is not from 1 to 64.",
-                                                        options_.subgroup_width),
-                                 .fix = "make the backend with a width from 1 to 64.",
-                                 .context = {}});
+    return std::unexpected(Error{
+        .code = ErrorCode::BadInputs,
+        .message =
+            fmt::format("A subgroup width of {} is not from 1 to 64.", options_.subgroup_width),
+        .fix = "make the backend with a width from 1 to 64.",
+        .context = {}});
   }
   auto interpreter = programs_.get(configured(program, config));
   if (!interpreter) return std::unexpected(std::move(interpreter.error()));
@@ -291,7 +296,8 @@ Result<DispatchTiming> Reference::try_dispatch(const ir::Program& program,
     return std::unexpected(std::move(sane.error()));
   }
   Run run(**interpreter, config, options_);
-  if (auto bound = run.bind(inputs, outputs); !bound) return std::unexpected(std::move(bound.error()));
+  if (auto bound = run.bind(inputs, outputs); !bound)
+    return std::unexpected(std::move(bound.error()));
   auto timing = run.passes();
   const std::lock_guard lock(mutex_);
   out_of_bounds_.loads += run.out_of_bounds().loads;
@@ -309,12 +315,11 @@ Result<DispatchTiming> Reference::dispatch_borrowed_into(const ir::Program& prog
     if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
     return timing;
   } catch (const std::bad_alloc&) {
-    return std::unexpected(with_program(
-        Error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = "The host is out of memory.",
-              .fix = "use a smaller grid or smaller buffers.",
-              .context = {}},
-        program));
+    return std::unexpected(with_program(Error{.code = ErrorCode::DeviceOutOfMemory,
+                                              .message = "The host is out of memory.",
+                                              .fix = "use a smaller grid or smaller buffers.",
+                                              .context = {}},
+                                        program));
   }
 }
 

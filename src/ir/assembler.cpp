@@ -6,7 +6,8 @@ namespace felsite::ir {
 namespace {
 
 Expr row(ExprKind kind, Type type) {
-  return {.kind = kind, .op = 0, .type = type, .aux = 0, .ref = kNone, .args = {kNone, kNone, kNone}};
+  return {
+      .kind = kind, .op = 0, .type = type, .aux = 0, .ref = kNone, .args = {kNone, kNone, kNone}};
 }
 
 Node node_row(NodeKind kind) {
@@ -63,8 +64,7 @@ std::uint32_t Assembler::op_ref(std::string_view text) {
 VarId Assembler::declare(std::string_view text, Type type, VarKind kind) {
   const NameId name = intern(text);
   const auto id = static_cast<VarId>(arena_->vars.size());
-  arena_->vars.push_back(
-      {.name = name, .type = type, .kind = kind, .assigned = false, .uses = 0});
+  arena_->vars.push_back({.name = name, .type = type, .kind = kind, .assigned = false, .uses = 0});
   // Nothing can name `_`: it takes a value that nobody wants.
   if (text != "_") {
     undo_.push_back({name, visible_var_[name]});
@@ -227,8 +227,8 @@ ExprId Assembler::subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at) 
 
 ExprId Assembler::subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at) {
   arena_->facts.has_subgroup_ops = true;
-  Expr expr = row(ExprKind::SubgroupReduce,
-                  info(op).operands.has(type(value)) ? type(value) : Type::None);
+  Expr expr =
+      row(ExprKind::SubgroupReduce, info(op).operands.has(type(value)) ? type(value) : Type::None);
   expr.op = static_cast<std::uint8_t>(op);
   expr.args[0] = value;
   return append(expr, at);
@@ -387,8 +387,8 @@ void Assembler::end_node_at(std::uint32_t at) {
   if (just_closed_ != kNone) arena_->source.node_ends[just_closed_] = at;
 }
 
-void Assembler::keep_positions(std::vector<std::uint32_t> line_starts,
-                               std::uint32_t program_begin, std::uint32_t program_end) {
+void Assembler::keep_positions(std::vector<std::uint32_t> line_starts, std::uint32_t program_begin,
+                               std::uint32_t program_end) {
   arena_->source.line_starts = std::move(line_starts);
   arena_->source.program_begin = program_begin;
   arena_->source.program_end = program_end;

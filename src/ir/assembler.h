@@ -36,7 +36,8 @@ class Assembler {
 
   // Between open_op and close_op nodes and expressions belong to the operation's body.
   // Returns the VarId of the first parameter.
-  VarId open_op(std::string_view name, std::span<const Param> params, Type result, std::uint32_t at);
+  VarId open_op(std::string_view name, std::span<const Param> params, Type result,
+                std::uint32_t at);
   void close_op(ExprId result, std::uint32_t at, std::uint32_t end);
   bool has_ops() const { return !arena_->ops.empty(); }
 

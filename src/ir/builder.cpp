@@ -32,7 +32,8 @@ std::uint32_t Builder::State::add(Recorded expr) {
   expr.scope = current;
   expr.position = position();
   for (const std::uint32_t operand : std::span(expr.args).first(
-           expr.kind == ExprKind::Call || expr.kind == ExprKind::Literal ? 0 : info(expr.kind).arity)) {
+           expr.kind == ExprKind::Call || expr.kind == ExprKind::Literal ? 0
+                                                                         : info(expr.kind).arity)) {
     expr.changeable |= exprs[operand].changeable;
   }
   exprs.push_back(expr);
@@ -45,8 +46,8 @@ std::span<const std::uint32_t> Builder::State::operands(std::uint32_t id) const 
     return std::span(call_operands).subspan(expr.args[0], expr.args[1]);
   }
   std::size_t arity = info(expr.kind).arity;
-  const bool compares = expr.kind == ExprKind::Atomic &&
-                        static_cast<AtomicOp>(expr.op) == AtomicOp::CompareExchange;
+  const bool compares =
+      expr.kind == ExprKind::Atomic && static_cast<AtomicOp>(expr.op) == AtomicOp::CompareExchange;
   if (compares) ++arity;
   return std::span(expr.args).first(arity);
 }
@@ -58,7 +59,8 @@ Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgrou
   for (const std::uint32_t extent : workgroup_size) {
     if (axis < 3) state_->workgroup_size[axis++] = extent;
     // A fourth axis has no place to go; an impossible extent makes validation say so.
-    else state_->workgroup_size[2] = 0;
+    else
+      state_->workgroup_size[2] = 0;
   }
   state_->entry = state_->open_scope();
 }
@@ -87,13 +89,16 @@ BufferDecl make_decl(std::string name, Type element, std::uint32_t count, Access
 }  // namespace
 
 Buffer Builder::readonly(std::string name, Type element, std::uint32_t count) {
-  return declare(make_decl(std::move(name), element, count, Access::ReadOnly, state_->next_binding));
+  return declare(
+      make_decl(std::move(name), element, count, Access::ReadOnly, state_->next_binding));
 }
 Buffer Builder::readwrite(std::string name, Type element, std::uint32_t count) {
-  return declare(make_decl(std::move(name), element, count, Access::ReadWrite, state_->next_binding));
+  return declare(
+      make_decl(std::move(name), element, count, Access::ReadWrite, state_->next_binding));
 }
 Buffer Builder::writeonly(std::string name, Type element, std::uint32_t count) {
-  return declare(make_decl(std::move(name), element, count, Access::WriteOnly, state_->next_binding));
+  return declare(
+      make_decl(std::move(name), element, count, Access::WriteOnly, state_->next_binding));
 }
 Buffer Builder::uniform(std::string name, Type element, std::uint32_t count) {
   return declare(make_decl(std::move(name), element, count, Access::Uniform, state_->next_binding));

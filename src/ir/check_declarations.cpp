@@ -41,7 +41,8 @@ void check_buffer(const Program& program, BufferId id, Report& report) {
   }
   for (const std::string& hint : buffer.hints) {
     if (!hint_prints(hint)) {
-      report.buffer(FindingCode::BadName, id, "A hint holds a quote, a line break, a NUL or bytes that are not UTF-8.",
+      report.buffer(FindingCode::BadName, id,
+                    "A hint holds a quote, a line break, a NUL or bytes that are not UTF-8.",
                     "use plain words in hints.");
     }
   }
@@ -53,16 +54,20 @@ void check_buffer(const Program& program, BufferId id, Report& report) {
   const bool flagged = buffer.output || buffer.pipeline_live_out;
   const bool writable = buffer.access == Access::ReadWrite || buffer.access == Access::WriteOnly;
   if (flagged && !writable) {
-    report.buffer(FindingCode::BadBufferFlags, id,
-                  fmt::format("Buffer `{}` is {} and an output.", buffer.name, to_string(buffer.access)),
-                  "an output must be readwrite or writeonly.");
+    report.buffer(
+        FindingCode::BadBufferFlags, id,
+        fmt::format("Buffer `{}` is {} and an output.", buffer.name, to_string(buffer.access)),
+        "an output must be readwrite or writeonly.");
   }
   const Role role = role_of(buffer);
   if (buffer.count == 0 && (role == Role::Output || role == Role::Shared)) {
-    report.buffer(FindingCode::BufferSize, id,
-                  fmt::format("Buffer `{}` has role {} and no fixed count, but no caller's bytes could size it.",
-                              buffer.name, to_string(role)),
-                  "give it a count, as in `u32[1024]`, or make it readwrite, so that the caller's bytes size it.");
+    report.buffer(
+        FindingCode::BufferSize, id,
+        fmt::format(
+            "Buffer `{}` has role {} and no fixed count, but no caller's bytes could size it.",
+            buffer.name, to_string(role)),
+        "give it a count, as in `u32[1024]`, or make it readwrite, so that the caller's bytes size "
+        "it.");
   }
 }
 
@@ -94,10 +99,11 @@ void check_declarations(const Program& program, Report& report) {
     if (buffer.access == Access::Workgroup) {
       shared_bytes += std::uint64_t{buffer.count} * info(buffer.element).bytes;
       if (shared_bytes > kMaxWorkgroupBytes) {
-        report.buffer(FindingCode::BufferSize, id,
-                      fmt::format("Workgroup buffers up to `{}` take {} bytes; at most {} are allowed.",
-                                  buffer.name, shared_bytes, kMaxWorkgroupBytes),
-                      "use smaller tiles; devices have 16 to 64 KiB for each workgroup.");
+        report.buffer(
+            FindingCode::BufferSize, id,
+            fmt::format("Workgroup buffers up to `{}` take {} bytes; at most {} are allowed.",
+                        buffer.name, shared_bytes, kMaxWorkgroupBytes),
+            "use smaller tiles; devices have 16 to 64 KiB for each workgroup.");
       }
     } else if (const auto other = bindings.emplace(buffer.binding, id); !other.second) {
       report.buffer(FindingCode::DuplicateBinding, id,

@@ -75,17 +75,16 @@ void ExpressionChecker::expect(ExprId id, Type expected, std::string_view what) 
 }
 
 void ExpressionChecker::same_types(ExprId a, ExprId b, ExprId at) {
-  report_.expr(FindingCode::TypeMismatch, at,
-               fmt::format("`{}` is {}, but `{}` is {}.", shown(a), type_name(a), shown(b),
-                           type_name(b)),
-               fmt::format("cast one of them, as in `{}({})`: casts are explicit.", type_name(a),
-                           shown(b)));
+  report_.expr(
+      FindingCode::TypeMismatch, at,
+      fmt::format("`{}` is {}, but `{}` is {}.", shown(a), type_name(a), shown(b), type_name(b)),
+      fmt::format("cast one of them, as in `{}({})`: casts are explicit.", type_name(a), shown(b)));
 }
 
 void ExpressionChecker::check_names(ExprId id) {
   const Expr& expr = program_.expr(id);
-  const bool uses_buffer = expr.kind == ExprKind::Load || expr.kind == ExprKind::BufLen ||
-                           expr.kind == ExprKind::Atomic;
+  const bool uses_buffer =
+      expr.kind == ExprKind::Load || expr.kind == ExprKind::BufLen || expr.kind == ExprKind::Atomic;
   const bool has_name = uses_buffer || expr.kind == ExprKind::Var || expr.kind == ExprKind::Call;
   if (!has_name || is_resolved(expr.ref)) return;
   const std::string_view name = program_.name(expr.ref & ~kUnresolved);
@@ -103,7 +102,8 @@ void ExpressionChecker::check_names(ExprId id) {
                              hint([&] { return op_names(); })),
                  "declare it with `op` before it is used, or correct its name.");
   } else if (!report_.full() && program_.find_buffer(name).has_value()) {
-    report_.expr(FindingCode::UnknownVariable, id, fmt::format("`{}` is a buffer, not a variable.", name),
+    report_.expr(FindingCode::UnknownVariable, id,
+                 fmt::format("`{}` is a buffer, not a variable.", name),
                  fmt::format("read an element, as in `{}[0]`.", name));
   } else {
     report_.expr(FindingCode::UnknownVariable, id,
@@ -126,7 +126,8 @@ std::vector<std::string_view> ExpressionChecker::op_names() const {
 
 std::vector<std::string_view> ExpressionChecker::variable_names() const {
   std::vector<std::string_view> names;
-  for (const Variable& var : program_.vars().first(std::min(program_.vars().size(), kMostCandidates))) {
+  for (const Variable& var :
+       program_.vars().first(std::min(program_.vars().size(), kMostCandidates))) {
     names.push_back(program_.name(var.name));
   }
   return names;
@@ -136,13 +137,14 @@ void ExpressionChecker::check(ExprId id) {
   const Expr& expr = program_.expr(id);
   check_names(id);
   if (op_) {
-    const bool allowed = info(expr.kind).purity == Purity::Pure ||
-                         info(expr.kind).purity == Purity::ReadsVariable;
+    const bool allowed =
+        info(expr.kind).purity == Purity::Pure || info(expr.kind).purity == Purity::ReadsVariable;
     const bool about_place = expr.kind >= ExprKind::BufLen && expr.kind <= ExprKind::SubgroupSize;
     if (!allowed || about_place) {
-      report_.expr(FindingCode::NotAllowedInOp, id,
-                   fmt::format("An operation computes from its parameters only; `{}` does not.", shown(id)),
-                   "pass the value in as a parameter.");
+      report_.expr(
+          FindingCode::NotAllowedInOp, id,
+          fmt::format("An operation computes from its parameters only; `{}` does not.", shown(id)),
+          "pass the value in as a parameter.");
     }
   }
   if (!poisoned(id)) check_types(id);
@@ -154,9 +156,10 @@ void ExpressionChecker::check_types(ExprId id) {
     case ExprKind::Load:
       expect(expr.args[0], Type::U32, "An index");
       if (is_resolved(expr.ref) && program_.buffer(expr.ref).access == Access::WriteOnly) {
-        report_.expr(FindingCode::BadAccess, id,
-                     fmt::format("`{}` is writeonly and cannot be read.", program_.buffer(expr.ref).name),
-                     "declare it readwrite.");
+        report_.expr(
+            FindingCode::BadAccess, id,
+            fmt::format("`{}` is writeonly and cannot be read.", program_.buffer(expr.ref).name),
+            "declare it readwrite.");
       }
       return;
     case ExprKind::InvocationId:
@@ -166,7 +169,8 @@ void ExpressionChecker::check_types(ExprId id) {
     case ExprKind::WorkgroupSize:
       if (expr.aux > 2) {
         report_.expr(FindingCode::LiteralOutOfRange, id,
-                     fmt::format("There is no axis {}.", unsigned(expr.aux)), "use axis 0, 1 or 2.");
+                     fmt::format("There is no axis {}.", unsigned(expr.aux)),
+                     "use axis 0, 1 or 2.");
       }
       return;
     case ExprKind::Binary:
@@ -191,9 +195,10 @@ void ExpressionChecker::check_types(ExprId id) {
       const bool fits = info(from).bytes == info(expr.type).bytes && from != Type::Bool &&
                         expr.type != Type::Bool && expr.type != Type::None;
       if (!fits) {
-        report_.expr(FindingCode::BadCast, id,
-                     fmt::format("{} cannot be reinterpreted as {}.", info(from).name, info(expr.type).name),
-                     "bitcast between types of one width; bool converts with a cast.");
+        report_.expr(
+            FindingCode::BadCast, id,
+            fmt::format("{} cannot be reinterpreted as {}.", info(from).name, info(expr.type).name),
+            "bitcast between types of one width; bool converts with a cast.");
       }
       return;
     }
@@ -262,8 +267,8 @@ void ExpressionChecker::check_atomic(ExprId id) {
   const BufferDecl& buffer = program_.buffer(expr.ref);
   if (buffer.access != Access::ReadWrite && buffer.access != Access::Workgroup) {
     report_.expr(FindingCode::BadAtomic, id,
-                 fmt::format("`{}` is {}; atomics work on readwrite and workgroup buffers.", buffer.name,
-                             to_string(buffer.access)),
+                 fmt::format("`{}` is {}; atomics work on readwrite and workgroup buffers.",
+                             buffer.name, to_string(buffer.access)),
                  "declare it readwrite.");
   }
   if (!row.elements.has(buffer.element)) {
@@ -277,7 +282,8 @@ void ExpressionChecker::check_atomic(ExprId id) {
     expect(operand, buffer.element, "An operand of the atomic");
   }
   const Expr& index = program_.expr(expr.args[0]);
-  if (index.kind == ExprKind::Literal && buffer.count != 0 && index.literal_bits() >= buffer.count) {
+  if (index.kind == ExprKind::Literal && buffer.count != 0 &&
+      index.literal_bits() >= buffer.count) {
     report_.expr(FindingCode::IndexOutOfRange, id,
                  fmt::format("Index {} is past the {} elements of `{}`.", index.literal_bits(),
                              buffer.count, buffer.name),
@@ -298,8 +304,8 @@ void ExpressionChecker::check_call(ExprId id) {
   const auto operands = program_.operands(id);
   if (operands.size() != op.param_count) {
     report_.expr(FindingCode::BadArgumentCount, id,
-                 fmt::format("`{}` takes {} arguments, {} given.", program_.name(op.name), op.param_count,
-                             operands.size()),
+                 fmt::format("`{}` takes {} arguments, {} given.", program_.name(op.name),
+                             op.param_count, operands.size()),
                  "give as many arguments as the operation has parameters.");
     return;
   }

@@ -105,7 +105,8 @@ void NodeChecker::declare(VarId var, NodeId at) {
                  "use letters, digits and `_`, not starting with a digit, and no reserved word.");
   }
   if (visible_[name] != 0) {
-    report_.node(FindingCode::Shadowing, at, fmt::format("A variable `{}` is visible here already.", text),
+    report_.node(FindingCode::Shadowing, at,
+                 fmt::format("A variable `{}` is visible here already.", text),
                  "choose another name, or assign to the existing one without `let`.");
   }
   ++visible_[name];
@@ -117,9 +118,10 @@ void NodeChecker::check_op(OpId id) {
   for (std::uint32_t i = 0; i < op.param_count; ++i) {
     const NameId name = program_.var(op.first_param + i).name;
     if (visible_[name] != 0 || !is_usable_name(program_.name(name))) {
-      report_.op(FindingCode::BadName, id,
-                 fmt::format("`{}` cannot name parameter {}.", program_.name(name).substr(0, 60), i + 1),
-                 "give each parameter a usable name of its own.");
+      report_.op(
+          FindingCode::BadName, id,
+          fmt::format("`{}` cannot name parameter {}.", program_.name(name).substr(0, 60), i + 1),
+          "give each parameter a usable name of its own.");
     }
     ++visible_[name];
     declared_.push_back(name);
@@ -135,7 +137,8 @@ void NodeChecker::walk(NodeRange range, bool in_op) {
     while (!open_.empty() && id == open_.back().list_end) {
       Open& top = open_.back();
       leave_scope(scope_marks_.back());
-      if (program_.node(top.node).kind == NodeKind::If && top.list_end != program_.node(top.node).end) {
+      if (program_.node(top.node).kind == NodeKind::If &&
+          top.list_end != program_.node(top.node).end) {
         top.list_end = program_.node(top.node).end;
         after_return = kNone;
         continue;
@@ -147,7 +150,8 @@ void NodeChecker::walk(NodeRange range, bool in_op) {
     if (id >= range.end) return;
     const Node& node = program_.node(id);
     if (after_return == id) {
-      report_.node(FindingCode::AfterReturn, id, "This code can never run: `return` stands before it.",
+      report_.node(FindingCode::AfterReturn, id,
+                   "This code can never run: `return` stands before it.",
                    "delete it, or put the `return` under a condition.");
     }
     check(id, in_op);
@@ -164,9 +168,10 @@ void NodeChecker::walk(NodeRange range, bool in_op) {
 void NodeChecker::check(NodeId id, bool in_op) {
   const Node& node = program_.node(id);
   if (in_op && !info(node.kind).allowed_in_op) {
-    report_.node(FindingCode::NotAllowedInOp, id,
-                 fmt::format("{} cannot stand in an operation, which only computes.", info(node.kind).name),
-                 "move it into the program's statements.");
+    report_.node(
+        FindingCode::NotAllowedInOp, id,
+        fmt::format("{} cannot stand in an operation, which only computes.", info(node.kind).name),
+        "move it into the program's statements.");
     return;
   }
   switch (node.kind) {
@@ -209,9 +214,10 @@ void NodeChecker::check(NodeId id, bool in_op) {
       const std::string_view name = program_.name(node.name);
       if (name.find_first_of("\"\n") != std::string_view::npos ||
           find_bad_byte(name) != std::string_view::npos) {
-        report_.node(FindingCode::BadName, id,
-                     "A region's name holds a quote, a line break, a NUL or bytes that are not UTF-8.",
-                     "use plain words.");
+        report_.node(
+            FindingCode::BadName, id,
+            "A region's name holds a quote, a line break, a NUL or bytes that are not UTF-8.",
+            "use plain words.");
       }
       return;
     }
@@ -226,7 +232,8 @@ void NodeChecker::check_assign(NodeId id) {
   if (!is_resolved(node.ref)) {
     const std::string_view name = program_.name(node.ref & ~kUnresolved);
     std::vector<std::string_view> names;
-    for (const NameId visible : std::span(declared_).last(std::min(declared_.size(), kMostCandidates))) {
+    for (const NameId visible :
+         std::span(declared_).last(std::min(declared_.size(), kMostCandidates))) {
       if (report_.wants_hint()) names.push_back(program_.name(visible));
     }
     report_.node(FindingCode::UnknownVariable, id,
@@ -253,16 +260,19 @@ void NodeChecker::check_store(NodeId id) {
   const BufferDecl* target = buffer(node.ref, id);
   if (target == nullptr) return;
   if (target->access == Access::ReadOnly || target->access == Access::Uniform) {
-    report_.node(FindingCode::BadAccess, id,
-                 fmt::format("`{}` is {} and cannot be written.", target->name, to_string(target->access)),
-                 "declare it readwrite, or store elsewhere.");
+    report_.node(
+        FindingCode::BadAccess, id,
+        fmt::format("`{}` is {} and cannot be written.", target->name, to_string(target->access)),
+        "declare it readwrite, or store elsewhere.");
   }
   // A narrow element takes its own type, or the type its loads give, cut down.
   if (program_.expr(node.args[1]).type != target->element) {
-    expect(node.args[1], info(target->element).loaded, fmt::format("A value for `{}`", target->name));
+    expect(node.args[1], info(target->element).loaded,
+           fmt::format("A value for `{}`", target->name));
   }
   const Expr& index = program_.expr(node.args[0]);
-  if (index.kind == ExprKind::Literal && target->count != 0 && index.literal_bits() >= target->count) {
+  if (index.kind == ExprKind::Literal && target->count != 0 &&
+      index.literal_bits() >= target->count) {
     report_.node(FindingCode::IndexOutOfRange, id,
                  fmt::format("Index {} is past the {} elements of `{}`.", index.literal_bits(),
                              target->count, target->name),
@@ -280,10 +290,11 @@ void NodeChecker::check_indirect(NodeId id) {
   const BufferDecl* grid = buffer(node.ref, id);
   if (grid == nullptr) return;
   if (grid->element != Type::U32 || !takes_caller_bytes(role_of(*grid))) {
-    report_.node(FindingCode::BadIndirectDispatch, id,
-                 fmt::format("`{}` cannot hold a grid: it must be a u32 buffer with the caller's bytes.",
-                             grid->name),
-                 "declare it `readonly … : u32[]`.");
+    report_.node(
+        FindingCode::BadIndirectDispatch, id,
+        fmt::format("`{}` cannot hold a grid: it must be a u32 buffer with the caller's bytes.",
+                    grid->name),
+        "declare it `readonly … : u32[]`.");
   } else if (grid->count != 0 && std::uint64_t{node.extra} + 3 > grid->count) {
     report_.node(FindingCode::IndexOutOfRange, id,
                  fmt::format("The three words at {} are past the {} elements of `{}`.", node.extra,
@@ -297,9 +308,10 @@ void NodeChecker::check_async(NodeId id) {
   expect(node.args[0], Type::U32, "An index");
   expect(node.args[1], Type::U32, "An index");
   if (node.extra == 0 || node.extra > kMaxAsyncCount) {
-    report_.node(FindingCode::BadAsync, id,
-                 fmt::format("A copy of {} elements is not between 1 and {}.", node.extra, kMaxAsyncCount),
-                 "let each invocation copy its share.");
+    report_.node(
+        FindingCode::BadAsync, id,
+        fmt::format("A copy of {} elements is not between 1 and {}.", node.extra, kMaxAsyncCount),
+        "let each invocation copy its share.");
   }
   check_tag(id, copy_tags_, "asynchronous copy");
   const BufferDecl* to = buffer(node.ref, id);
@@ -308,20 +320,23 @@ void NodeChecker::check_async(NodeId id) {
   const bool load = node.kind == NodeKind::AsyncLoad;
   const BufferDecl& shared = load ? *to : *from;
   const BufferDecl& storage = load ? *from : *to;
-  const bool accessible = load ? storage.access != Access::WriteOnly
-                               : storage.access == Access::ReadWrite || storage.access == Access::WriteOnly;
+  const bool accessible =
+      load ? storage.access != Access::WriteOnly
+           : storage.access == Access::ReadWrite || storage.access == Access::WriteOnly;
   if (shared.access != Access::Workgroup || storage.access == Access::Workgroup || !accessible ||
       to->element != from->element) {
-    report_.node(FindingCode::BadAsync, id,
-                 fmt::format("Cannot copy `{}` ({} {}) to `{}` ({} {}).", from->name,
-                             to_string(from->access), info(from->element).name, to->name,
-                             to_string(to->access), info(to->element).name),
-                 load ? "async_load copies from a readable buffer to a workgroup buffer of the same type."
-                      : "async_store copies from a workgroup buffer to a writable buffer of the same type.");
+    report_.node(
+        FindingCode::BadAsync, id,
+        fmt::format("Cannot copy `{}` ({} {}) to `{}` ({} {}).", from->name,
+                    to_string(from->access), info(from->element).name, to->name,
+                    to_string(to->access), info(to->element).name),
+        load ? "async_load copies from a readable buffer to a workgroup buffer of the same type."
+             : "async_store copies from a workgroup buffer to a writable buffer of the same type.");
   }
 }
 
-void NodeChecker::check_tag(NodeId id, const std::unordered_set<NameId>& known, std::string_view what) {
+void NodeChecker::check_tag(NodeId id, const std::unordered_set<NameId>& known,
+                            std::string_view what) {
   const NameId tag = program_.node(id).name;
   const std::string_view name = program_.name(tag);
   if (!is_usable_name(name)) {
@@ -344,10 +359,11 @@ void NodeChecker::check_tag(NodeId id, const std::unordered_set<NameId>& known, 
 void NodeChecker::check_collective(NodeId id) {
   const Node& node = program_.node(id);
   if (!at_top_level()) {
-    report_.node(FindingCode::BadCollective, id,
-                 fmt::format("{} is an act of the whole grid and cannot stand under `if` or `loop`.",
-                             info(node.kind).name),
-                 "move it to the top level of the program.");
+    report_.node(
+        FindingCode::BadCollective, id,
+        fmt::format("{} is an act of the whole grid and cannot stand under `if` or `loop`.",
+                    info(node.kind).name),
+        "move it to the top level of the program.");
   }
   const BufferDecl* to = buffer(node.ref, id);
   const bool has_source = node.kind == NodeKind::AllGather || node.kind == NodeKind::ReduceScatter;
@@ -355,15 +371,18 @@ void NodeChecker::check_collective(NodeId id) {
   if (to == nullptr || from == nullptr) return;
   const bool reduces = node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter;
   const bool in_place = !has_source;
-  const bool writable = to->access == Access::ReadWrite || (!in_place && to->access == Access::WriteOnly);
+  const bool writable =
+      to->access == Access::ReadWrite || (!in_place && to->access == Access::WriteOnly);
   const bool readable = from->access != Access::WriteOnly && from->access != Access::Workgroup;
   if (!writable || !readable || to->element != from->element ||
       (reduces && !info(node.reduce()).operands.has(to->element))) {
-    report_.node(FindingCode::BadCollective, id,
-                 fmt::format("{} cannot work from `{}` ({} {}) to `{}` ({} {}).", info(node.kind).name,
-                             from->name, to_string(from->access), info(from->element).name, to->name,
-                             to_string(to->access), info(to->element).name),
-                 "use storage buffers of one element type that the operation is defined on, the destination writable.");
+    report_.node(
+        FindingCode::BadCollective, id,
+        fmt::format("{} cannot work from `{}` ({} {}) to `{}` ({} {}).", info(node.kind).name,
+                    from->name, to_string(from->access), info(from->element).name, to->name,
+                    to_string(to->access), info(to->element).name),
+        "use storage buffers of one element type that the operation is defined on, the destination "
+        "writable.");
   }
 }
 

@@ -26,13 +26,14 @@ void check_uniformity(const Program& program, Report& report) {
         if (map.exprs[root] > needed && culprit == kNone) culprit = root;
       }
     }
-    report.node(grid ? FindingCode::DivergentGridSync : FindingCode::DivergentBarrier, id,
-                fmt::format("Not every invocation of the {} comes here together: `{}` may differ between them.",
-                            grid ? "grid" : "workgroup",
-                            culprit == kNone || report.full() ? "an enclosing condition"
-                                                              : print(program, culprit)),
-                "move the barrier out, or make the condition the same for all of them: literals, "
-                "lengths, and elements at a uniform index that nothing writes between barriers are.");
+    report.node(
+        grid ? FindingCode::DivergentGridSync : FindingCode::DivergentBarrier, id,
+        fmt::format(
+            "Not every invocation of the {} comes here together: `{}` may differ between them.",
+            grid ? "grid" : "workgroup",
+            culprit == kNone || report.full() ? "an enclosing condition" : print(program, culprit)),
+        "move the barrier out, or make the condition the same for all of them: literals, "
+        "lengths, and elements at a uniform index that nothing writes between barriers are.");
   }
 }
 

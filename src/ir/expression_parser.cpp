@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -29,7 +28,8 @@ const BinaryOpInfo* infix_op(const Token& token) {
   if (token.kind != TokenKind::Symbol) return nullptr;
   for (const BinaryOpInfo* row : kByFirst[static_cast<unsigned char>(token.text[0]) % 128]) {
     if (row == nullptr) return nullptr;
-    if (row->infix.size() == token.text.size() && row->infix.back() == token.text.back()) return row;
+    if (row->infix.size() == token.text.size() && row->infix.back() == token.text.back())
+      return row;
   }
   return nullptr;
 }
@@ -39,7 +39,8 @@ std::string shown(const Token& token) {
     case TokenKind::End:
       return "the end of the text";
     case TokenKind::Bad:
-      return token.text == "\"" ? "a string that does not end" : "a character that has no meaning here";
+      return token.text == "\"" ? "a string that does not end"
+                                : "a character that has no meaning here";
     case TokenKind::Name:
     case TokenKind::Integer:
     case TokenKind::Float:
@@ -98,9 +99,10 @@ std::uint32_t TokenStream::expect_count(std::string_view what) {
   if (now_.kind != TokenKind::Integer) fail(what);
   const auto value = parse_literal(now_.text, false);
   if (!value || value->type != Type::U32) {
-    throw SyntaxError{FindingCode::LiteralOutOfRange, now_.offset,
-                      fmt::format("`{}` is not {} from 0 to 4294967295.", now_.text.substr(0, 40), what),
-                      "write a plain number of at most 32 bits."};
+    throw SyntaxError{
+        FindingCode::LiteralOutOfRange, now_.offset,
+        fmt::format("`{}` is not {} from 0 to 4294967295.", now_.text.substr(0, 40), what),
+        "write a plain number of at most 32 bits."};
   }
   take();
   return static_cast<std::uint32_t>(value->bits);
@@ -189,9 +191,9 @@ bool ExpressionParser::read_operand() {
 bool ExpressionParser::read_name() {
   const Token token = tokens_.now();
   const Word* word = find_word(token.text);
-  const bool reserved = word != nullptr &&
-                        (word->kind == WordKind::Keyword || word->kind == WordKind::TypeName ||
-                         word->kind == WordKind::Builtin);
+  const bool reserved =
+      word != nullptr && (word->kind == WordKind::Keyword || word->kind == WordKind::TypeName ||
+                          word->kind == WordKind::Builtin);
   if (reserved && word->kind == WordKind::Keyword) {
     const auto keyword = static_cast<Keyword>(word->value);
     Literal value;
@@ -220,9 +222,10 @@ bool ExpressionParser::read_name() {
     operands_.push_back(assembler_.builtin(kind, axis, token.offset));
     return true;
   }
-  const bool called = tokens_.after_is("(") ||
-                      (word != nullptr && word->kind == WordKind::Atomic && tokens_.after_is(".")) ||
-                      (word != nullptr && word->text == "bitcast" && tokens_.after_is("<"));
+  const bool called =
+      tokens_.after_is("(") ||
+      (word != nullptr && word->kind == WordKind::Atomic && tokens_.after_is(".")) ||
+      (word != nullptr && word->text == "bitcast" && tokens_.after_is("<"));
   if (word != nullptr && (called || reserved)) {
     tokens_.take();
     return read_function(*word);
@@ -325,7 +328,8 @@ void ExpressionParser::reduce(std::uint8_t precedence) {
       frames_.pop_back();
       const ExprId b = take_operand();
       const ExprId a = take_operand();
-      operands_.push_back(assembler_.binary(static_cast<BinaryOp>(frame.value), a, b, frame.offset));
+      operands_.push_back(
+          assembler_.binary(static_cast<BinaryOp>(frame.value), a, b, frame.offset));
     } else {
       return;
     }
@@ -374,10 +378,11 @@ void ExpressionParser::check_count(const Frame& frame, std::size_t expected,
                                    std::string_view name) const {
   const std::size_t given = operands_.size() - frame.first_operand;
   if (given == expected) return;
-  throw SyntaxError{FindingCode::BadArgumentCount, frame.offset,
-                    fmt::format("`{}` takes {} argument{}, {} given.", name, expected,
-                                expected == 1 ? "" : "s", given),
-                    fmt::format("give `{}` {} argument{}.", name, expected, expected == 1 ? "" : "s")};
+  throw SyntaxError{
+      FindingCode::BadArgumentCount, frame.offset,
+      fmt::format("`{}` takes {} argument{}, {} given.", name, expected, expected == 1 ? "" : "s",
+                  given),
+      fmt::format("give `{}` {} argument{}.", name, expected, expected == 1 ? "" : "s")};
 }
 
 void ExpressionParser::finish(const Frame& frame) {

@@ -69,8 +69,8 @@ class ExpressionParser {
 
  private:
   enum class FrameKind : std::uint8_t {
-    Prefix,       // value: UnaryOp
-    Infix,        // value: BinaryOp
+    Prefix,  // value: UnaryOp
+    Infix,   // value: BinaryOp
     Paren,
     Index,        // buffer[ …
     AtomicIndex,  // the buffer[ … inside an atomic; its Atomic frame is below

@@ -43,7 +43,10 @@ std::size_t symbol_length(std::string_view text) {
 }  // namespace
 
 Lexer::Lexer(std::string_view text, std::vector<Comment>* comments)
-    : text_(text), comments_(comments) {}
+    : text_(text), comments_(comments) {
+  // A byte order mark, as some editors write it, is not part of the program.
+  if (text.starts_with("\xEF\xBB\xBF")) at_ = 3;
+}
 
 void Lexer::skip_space() {
   while (at_ < text_.size()) {

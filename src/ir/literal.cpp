@@ -8,7 +8,7 @@ namespace felsite::ir {
 namespace {
 
 struct FloatFormat {
-  int mantissa_bits;   // stored, without the implied one
+  int mantissa_bits;  // stored, without the implied one
   int exponent_bits;
   bool keeps_subnormals;  // f16 computes in f32, where its subnormals are ordinary numbers
 };
@@ -47,9 +47,8 @@ Literal float_literal(Type type, double value) {
   const FloatFormat format = format_of(type);
   const int bias = static_cast<int>(ones(format.exponent_bits - 1));
   const std::uint64_t infinity = ones(format.exponent_bits) << format.mantissa_bits;
-  const std::uint64_t sign = std::signbit(value)
-                                 ? std::uint64_t{1} << (format.mantissa_bits + format.exponent_bits)
-                                 : 0;
+  const std::uint64_t sign =
+      std::signbit(value) ? std::uint64_t{1} << (format.mantissa_bits + format.exponent_bits) : 0;
   if (std::isnan(value)) return {type, canonical_bits(type, infinity | 1)};
   if (value == 0) return {type, sign};
   if (std::isinf(value)) return {type, sign | infinity};
@@ -58,7 +57,8 @@ Literal float_literal(Type type, double value) {
   int exponent = std::ilogb(value);
   if (format.keeps_subnormals && exponent < least) exponent = least;
   // Scaled so that one unit is one step of the format there; nearbyint rounds ties to even.
-  const double steps = std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent));
+  const double steps =
+      std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent));
   const double rounded = std::ldexp(steps, exponent - format.mantissa_bits);
   const double smallest = std::ldexp(1.0, least);
   if (rounded < smallest) {
@@ -82,7 +82,8 @@ double float_value(Literal literal) {
   }
   const auto mantissa = static_cast<double>(bits & 0x3FF);
   const int exponent = static_cast<int>((bits >> 10) & 0x1F);
-  double value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
+  double value =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
   if (exponent == 31) {
     value = mantissa == 0 ? std::numeric_limits<double>::infinity()
                           : std::numeric_limits<double>::quiet_NaN();

@@ -20,10 +20,11 @@ Parsed malformed(std::string_view text) {
 }
 
 Parsed out_of_range(std::string_view text, bool negative, Type type) {
-  return std::unexpected(LiteralProblem{
-      LiteralError::OutOfRange,
-      fmt::format("`{}{}` does not fit {}.", negative ? "-" : "", text.substr(0, 40), info(type).name),
-      "use a smaller number or a wider type suffix; a negative integer needs a signed suffix, such as -1i32."});
+  return std::unexpected(LiteralProblem{LiteralError::OutOfRange,
+                                        fmt::format("`{}{}` does not fit {}.", negative ? "-" : "",
+                                                    text.substr(0, 40), info(type).name),
+                                        "use a smaller number or a wider type suffix; a negative "
+                                        "integer needs a signed suffix, such as -1i32."});
 }
 
 // Cuts the type's name off the end of the number, if one stands there.
@@ -61,6 +62,23 @@ Parsed parse_integer(std::string_view whole, std::string_view digits, int base, 
   return Literal{type, canonical_bits(type, negative ? 0 - magnitude : magnitude)};
 }
 
+// Whether a decimal is at least 1, by where its first digit stands: from_chars does not say on
+// which side of its range a number is.
+bool is_at_least_one(std::string_view decimal) {
+  const std::size_t e = decimal.find_first_of("eE");
+  const std::string_view mantissa = decimal.substr(0, e);
+  const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
+  const std::size_t first = mantissa.find_first_of("123456789");
+  if (first == std::string_view::npos) return false;
+  std::string_view exponent = e == std::string_view::npos ? "0" : decimal.substr(e + 1);
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::int64_t power = 0;
+  const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
+  if (read.ec == std::errc::result_out_of_range) return !exponent.starts_with('-');
+  const auto places = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  return power + places - (places > 0 ? 1 : 0) >= 0;
+}
+
 Parsed parse_float(std::string_view whole, std::string_view digits, bool negative, Type type) {
   // f32 is rounded once from the decimal; the narrow types from the nearest f64.
   const char* const begin = digits.data();
@@ -79,10 +97,8 @@ Parsed parse_float(std::string_view whole, std::string_view digits, bool negativ
   if (read.ec != std::errc() && read.ec != std::errc::result_out_of_range) return malformed(whole);
   if (read.ptr != end) return malformed(whole);
   if (read.ec == std::errc::result_out_of_range) {
-    // Too small is zero, as every subnormal is; too large is a mistake. from_chars does not say
-    // which it was, so look at where the decimal point ends up.
-    const long double wide = std::strtold(std::string(digits).c_str(), nullptr);
-    if (wide > 1.0L) return out_of_range(whole, negative, type);
+    // Too small is zero, as every subnormal is; too large is a mistake.
+    if (is_at_least_one(digits)) return out_of_range(whole, negative, type);
     value = 0;
   }
   const Literal literal = float_literal(type, negative ? -value : value);
@@ -145,9 +161,10 @@ void print_literal(Literal literal, std::string& out) {
       }
       // The shortest decimal that reads back: a narrow float is exact in f32, so f32's will do.
       char buffer[64];
-      const auto end = literal.type == Type::F64
-                           ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
-                           : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
+      const auto end =
+          literal.type == Type::F64
+              ? std::to_chars(buffer, buffer + sizeof buffer, value).ptr
+              : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value)).ptr;
       const std::string_view digits(buffer, static_cast<std::size_t>(end - buffer));
       out += digits;
       if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";

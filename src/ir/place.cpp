@@ -86,7 +86,8 @@ std::string Places::path(NodeId id) const {
     if (parent != kNone) {
       const Node& node = program_.node(parent);
       const bool in_else = node.kind == NodeKind::If && id >= node.extra;
-      const std::string_view list = node.kind != NodeKind::If ? "body" : (in_else ? "else" : "then");
+      const std::string_view list =
+          node.kind != NodeKind::If ? "body" : (in_else ? "else" : "then");
       step = fmt::format(".{}[{}]", list, position_[id]);
     } else {
       std::string root = "entry";

@@ -21,7 +21,8 @@ class Places {
   void at_program(Finding& finding) const;
 
  private:
-  bool from_text(const std::vector<std::uint32_t>& offsets, std::uint32_t id, Finding& finding) const;
+  bool from_text(const std::vector<std::uint32_t>& offsets, std::uint32_t id,
+                 Finding& finding) const;
   void index();
   std::string path(NodeId id) const;
 

@@ -1,10 +1,9 @@
 // Program to text, the parser's twin: iterative, so that deep programs print too.
-#include "felsite/text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "felsite/text.h"
 #include "felsite/validate.h"
 #include "ir/literal_text.h"
 #include "ir/parser.h"
@@ -131,7 +130,8 @@ void ExpressionPrinter::visit(ExprId id, std::uint8_t precedence) {
       const UnaryOpInfo& row = info(e.unary());
       if (row.prefix.empty()) return call(row.name);
       out_ += row.prefix;
-      const bool literal = program_.expr(e.args[0]).kind == ExprKind::Literal;
+      const bool literal =
+          e.unary() == UnaryOp::Negate && program_.expr(e.args[0]).kind == ExprKind::Literal;
       later({inner(e.args[0], literal ? kTight : kTight - 1)});
       return;
     }
@@ -162,7 +162,8 @@ void ExpressionPrinter::visit(ExprId id, std::uint8_t precedence) {
       out_ += "subgroup_";
       return call(info(e.reduce()).name);
     case ExprKind::Call:
-      return call(ref_name(e.ref, is_resolved(e.ref) ? program_.name(program_.ops()[e.ref].name) : ""));
+      return call(
+          ref_name(e.ref, is_resolved(e.ref) ? program_.name(program_.ops()[e.ref].name) : ""));
   }
 }
 
@@ -270,8 +271,7 @@ void Printer::buffer_decl(BufferId id, std::uint32_t& next_binding) {
   line_start();
   if (decl.output) out_ += "output ";
   if (decl.pipeline_live_out) out_ += "live_out ";
-  const bool implied =
-      (decl.output || decl.pipeline_live_out) && decl.access == Access::ReadWrite;
+  const bool implied = (decl.output || decl.pipeline_live_out) && decl.access == Access::ReadWrite;
   if (!implied) fmt::format_to(std::back_inserter(out_), "{} ", to_string(decl.access));
   fmt::format_to(std::back_inserter(out_), "{}: {}[", decl.name, info(decl.element).name);
   if (decl.count != 0) fmt::format_to(std::back_inserter(out_), "{}", decl.count);
@@ -419,7 +419,8 @@ void Printer::leaf(NodeId id) {
     }
     fmt::format_to(std::back_inserter(out_), "({}", buffer(node.ref));
     if (node.ref2 != kNone) fmt::format_to(std::back_inserter(out_), ", {}", buffer(node.ref2));
-    if (node.kind == NodeKind::Broadcast) fmt::format_to(std::back_inserter(out_), ", {}", node.extra);
+    if (node.kind == NodeKind::Broadcast)
+      fmt::format_to(std::back_inserter(out_), ", {}", node.extra);
     out_ += ')';
   };
   switch (node.kind) {
@@ -457,7 +458,8 @@ void Printer::leaf(NodeId id) {
       }
       break;
     case NodeKind::IndirectDispatch:
-      fmt::format_to(std::back_inserter(out_), "indirect_dispatch({}[{}])", buffer(node.ref), node.extra);
+      fmt::format_to(std::back_inserter(out_), "indirect_dispatch({}[{}])", buffer(node.ref),
+                     node.extra);
       break;
     case NodeKind::AsyncLoad:
       copy("async_load");

@@ -279,7 +279,8 @@ void Analysis::propagate() {
 
 UniformityMap Analysis::result() const {
   UniformityMap map;
-  map.vars.assign(state_.begin(), state_.begin() + static_cast<std::ptrdiff_t>(program_.vars().size()));
+  map.vars.assign(state_.begin(),
+                  state_.begin() + static_cast<std::ptrdiff_t>(program_.vars().size()));
   map.control.assign(program_.nodes().size(), Uniformity::Grid);
   for (NodeId id = 0; id < map.control.size(); ++id) {
     if (id < parent_.size() && parent_[id] != kNone) {
@@ -290,7 +291,8 @@ UniformityMap Analysis::result() const {
   for (ExprId id = 0; id < map.exprs.size(); ++id) {
     const Expr& expr = program_.expr(id);
     Uniformity value = leaf(id);
-    if (expr.kind == ExprKind::Var && is_resolved(expr.ref)) value = join(value, map.vars[expr.ref]);
+    if (expr.kind == ExprKind::Var && is_resolved(expr.ref))
+      value = join(value, map.vars[expr.ref]);
     for (const ExprId operand : program_.operands(id)) value = join(value, map.exprs[operand]);
     map.exprs[id] = value;
   }

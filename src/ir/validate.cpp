@@ -30,7 +30,10 @@ Findings Report::finish() && {
   Findings sorted;
   for (const std::size_t i : order) sorted.push_back(std::move(findings_[i]));
   if (suppressed_ > 0) {
-    Finding more{FindingCode::TooManyFindings, 0, 0, {},
+    Finding more{FindingCode::TooManyFindings,
+                 0,
+                 0,
+                 {},
                  fmt::format("{} further findings are not listed.", suppressed_),
                  "mend the ones above and validate again."};
     places_.at_program(more);

@@ -146,7 +146,8 @@ const Word* find_word(std::string_view text) {
   // Most names are not words, and most of those already differ in first letter and length.
   static const auto lengths = [] {
     std::array<std::uint32_t, 128> table{};
-    for (const Word& word : words()) table[static_cast<unsigned char>(word.text[0])] |= 1u << word.text.size();
+    for (const Word& word : words())
+      table[static_cast<unsigned char>(word.text[0])] |= 1u << word.text.size();
     return table;
   }();
   if (text.empty() || text.size() > 31 || static_cast<unsigned char>(text[0]) > 127) return nullptr;
@@ -183,7 +184,8 @@ std::string_view closest(std::string_view name, std::span<const std::string_view
   if (name.empty() || name.size() > kLongestCandidate) return {};
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string_view candidate : candidates.first(std::min(candidates.size(), kMostCandidates))) {
+  for (const std::string_view candidate :
+       candidates.first(std::min(candidates.size(), kMostCandidates))) {
     if (candidate.size() > kLongestCandidate || candidate.empty() || candidate == name) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

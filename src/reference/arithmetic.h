@@ -56,9 +56,10 @@ __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
 
 template <std::integral T>
-using Wide = std::conditional_t<
-    sizeof(T) == 4, std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
-    std::conditional_t<std::is_signed_v<T>, Int128, Uint128>>;
+using Wide =
+    std::conditional_t<sizeof(T) == 4,
+                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::is_signed_v<T>, Int128, Uint128>>;
 
 template <std::integral T>
 constexpr T saturate(Wide<T> value) {
@@ -207,28 +208,42 @@ T float_unary(T a) {
 // that store its value do not compile.
 template <BinaryOp op, Type type>
 constexpr auto evaluate(Lane<type> a, Lane<type> b) {
-  if constexpr (op == BinaryOp::Eq) return static_cast<std::uint32_t>(a == b);
-  else if constexpr (op == BinaryOp::Ne) return static_cast<std::uint32_t>(a != b);
-  else if constexpr (op == BinaryOp::Lt) return static_cast<std::uint32_t>(a < b);
-  else if constexpr (op == BinaryOp::Gt) return static_cast<std::uint32_t>(a > b);
-  else if constexpr (op == BinaryOp::Le) return static_cast<std::uint32_t>(a <= b);
-  else if constexpr (op == BinaryOp::Ge) return static_cast<std::uint32_t>(a >= b);
-  else if constexpr (op == BinaryOp::And) return a & b;
-  else if constexpr (op == BinaryOp::Or) return a | b;
-  else if constexpr (kIsFloat<type>) return round_to_type<type>(detail::float_binary<op>(a, b));
-  else return detail::integer_binary<op>(a, b);
+  if constexpr (op == BinaryOp::Eq)
+    return static_cast<std::uint32_t>(a == b);
+  else if constexpr (op == BinaryOp::Ne)
+    return static_cast<std::uint32_t>(a != b);
+  else if constexpr (op == BinaryOp::Lt)
+    return static_cast<std::uint32_t>(a < b);
+  else if constexpr (op == BinaryOp::Gt)
+    return static_cast<std::uint32_t>(a > b);
+  else if constexpr (op == BinaryOp::Le)
+    return static_cast<std::uint32_t>(a <= b);
+  else if constexpr (op == BinaryOp::Ge)
+    return static_cast<std::uint32_t>(a >= b);
+  else if constexpr (op == BinaryOp::And)
+    return a & b;
+  else if constexpr (op == BinaryOp::Or)
+    return a | b;
+  else if constexpr (kIsFloat<type>)
+    return round_to_type<type>(detail::float_binary<op>(a, b));
+  else
+    return detail::integer_binary<op>(a, b);
 }
 
 template <UnaryOp op, Type type>
 constexpr auto evaluate(Lane<type> a) {
-  if constexpr (op == UnaryOp::LogicalNot) return a ^ 1u;
-  else if constexpr (op == UnaryOp::IsNan) return static_cast<std::uint32_t>(a != a);
+  if constexpr (op == UnaryOp::LogicalNot)
+    return a ^ 1u;
+  else if constexpr (op == UnaryOp::IsNan)
+    return static_cast<std::uint32_t>(a != a);
   else if constexpr (op == UnaryOp::IsInf) {
     return static_cast<std::uint32_t>(exact_abs(a) > std::numeric_limits<Lane<type>>::max());
   } else if constexpr (op == UnaryOp::IsFinite) {
     return static_cast<std::uint32_t>(exact_abs(a) <= std::numeric_limits<Lane<type>>::max());
-  } else if constexpr (kIsFloat<type>) return round_to_type<type>(detail::float_unary<op>(a));
-  else return detail::integer_unary<op>(a);
+  } else if constexpr (kIsFloat<type>)
+    return round_to_type<type>(detail::float_unary<op>(a));
+  else
+    return detail::integer_unary<op>(a);
 }
 
 template <Type type>
@@ -246,29 +261,40 @@ using Element = std::conditional_t<
 // What a load of these bits gives, and what a store of a lane leaves: both canonical.
 template <Type type>
 constexpr Lane<type> lane_from_element(Element<type> bits) {
-  if constexpr (type == Type::Bool) return bits != 0 ? 1u : 0u;
-  else if constexpr (type == Type::I8) return static_cast<std::int8_t>(bits);
-  else if constexpr (type == Type::I16) return static_cast<std::int16_t>(bits);
-  else if constexpr (type == Type::F16) return f16_to_f32(bits);
-  else if constexpr (type == Type::BF16) return bf16_to_f32(bits);
-  else if constexpr (kIsFloat<type>) return canonical(std::bit_cast<Lane<type>>(bits));
-  else return static_cast<Lane<type>>(bits);
+  if constexpr (type == Type::Bool)
+    return bits != 0 ? 1u : 0u;
+  else if constexpr (type == Type::I8)
+    return static_cast<std::int8_t>(bits);
+  else if constexpr (type == Type::I16)
+    return static_cast<std::int16_t>(bits);
+  else if constexpr (type == Type::F16)
+    return f16_to_f32(bits);
+  else if constexpr (type == Type::BF16)
+    return bf16_to_f32(bits);
+  else if constexpr (kIsFloat<type>)
+    return canonical(std::bit_cast<Lane<type>>(bits));
+  else
+    return static_cast<Lane<type>>(bits);
 }
 
 template <Type type>
 constexpr Element<type> element_from_lane(Lane<type> value) {
-  if constexpr (type == Type::F16) return f32_to_f16(value);
-  else if constexpr (type == Type::BF16) return f32_to_bf16(value);
-  else if constexpr (kIsFloat<type>) return std::bit_cast<Element<type>>(value);
-  else return static_cast<Element<type>>(value);
+  if constexpr (type == Type::F16)
+    return f32_to_f16(value);
+  else if constexpr (type == Type::BF16)
+    return f32_to_bf16(value);
+  else if constexpr (kIsFloat<type>)
+    return std::bit_cast<Element<type>>(value);
+  else
+    return static_cast<Element<type>>(value);
 }
 
 namespace detail {
 
 // The C type whose range an integer type has; lanes of narrow types are wider than it.
 template <Type type>
-using RangeOf = std::conditional_t<
-    ir::info(type).kind == ir::TypeClass::Signed, std::make_signed_t<Element<type>>, Element<type>>;
+using RangeOf = std::conditional_t<ir::info(type).kind == ir::TypeClass::Signed,
+                                   std::make_signed_t<Element<type>>, Element<type>>;
 
 }  // namespace detail
 
@@ -277,12 +303,18 @@ constexpr Lane<to> evaluate_cast(Lane<from> value) {
   if constexpr (to == Type::Bool) {
     return value != 0 ? 1u : 0u;
   } else if constexpr (kIsFloat<from> && kIsFloat<to>) {
-    if constexpr (from == to) return value;
-    else if constexpr (to == Type::F16) return round_to_f16(value);
-    else if constexpr (to == Type::BF16) return round_to_bf16(value);
-    else if constexpr (to == Type::F64) return f32_to_f64(value);
-    else if constexpr (from == Type::F64) return double_to_f32(value);
-    else return value;
+    if constexpr (from == to)
+      return value;
+    else if constexpr (to == Type::F16)
+      return round_to_f16(value);
+    else if constexpr (to == Type::BF16)
+      return round_to_bf16(value);
+    else if constexpr (to == Type::F64)
+      return f32_to_f64(value);
+    else if constexpr (from == Type::F64)
+      return double_to_f32(value);
+    else
+      return value;
   } else if constexpr (kIsFloat<from>) {
     return static_cast<Lane<to>>(saturating_cast<detail::RangeOf<to>>(value));
   } else if constexpr (to == Type::F16) {

@@ -28,7 +28,8 @@ constexpr Row make_row() {
 
 constexpr auto kTable = []<std::size_t... index>(std::index_sequence<index...>) {
   return std::array{make_row<static_cast<BinaryOp>(index)>()...};
-}(std::make_index_sequence<ir::kBinaryOpCount>());
+}
+(std::make_index_sequence<ir::kBinaryOpCount>());
 
 template <BinaryOp op>
 void run_bool(void* result, const void* a, const void* b, std::size_t lanes) {

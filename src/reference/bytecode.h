@@ -1,9 +1,9 @@
 // What the interpreter runs: a program as a flat list of instructions over registers.
 //
 // A register holds one value for every invocation of a workgroup, side by side. Control flow is by
-// masks: a mask says which invocations take part. Arithmetic runs for all lanes in the mask's range,
-// since what inactive lanes compute is never seen; everything that can be seen (variables, memory,
-// traps) looks at the mask.
+// masks: a mask says which invocations take part. Arithmetic runs for all lanes in the mask's
+// range, since what inactive lanes compute is never seen; everything that can be seen (variables,
+// memory, traps) looks at the mask.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ enum class Opcode : std::uint8_t {
   UseMask,     // mask dst becomes the current one
   LoopTest,    // mask dst keeps those with a < b; jump if nobody is left
   LoopNext,    // a += 1 for mask dst; jump
-  Call,    // pushes the next instruction; jump
-  Return,  // of a user-defined operation
-  End,     // the active invocations return for good
-  Finish,  // the workgroup is done
+  Call,        // pushes the next instruction; jump
+  Return,      // of a user-defined operation
+  End,         // the active invocations return for good
+  Finish,      // the workgroup is done
   AsyncIssue,  // destination buffer b [a], source buffer d [c], imm elements, tag e
   AsyncWait,   // tag e
   Trap,        // address a, tag e

@@ -30,8 +30,8 @@ constexpr auto kCasts = by_type<Row>([]<Type from>() {
 
 constexpr auto kBitcasts = by_type<Row>([]<Type from>() {
   return by_type<UnaryKernel>([]<Type to>() -> UnaryKernel {
-    constexpr bool fits = ir::info(from).bytes == ir::info(to).bytes && from != Type::Bool &&
-                          to != Type::Bool;
+    constexpr bool fits =
+        ir::info(from).bytes == ir::info(to).bytes && from != Type::Bool && to != Type::Bool;
     if constexpr (fits) return &run_bitcast<from, to>;
     return nullptr;
   });

@@ -48,7 +48,7 @@ class Compiler {
     std::uint32_t outer_mask;
     std::uint32_t mask;
     std::size_t branch;  // the instruction that leaves the current arm, or the head of a loop
-    Operand from;  // of a loop: its variable; of an If: its condition
+    Operand from;        // of a loop: its variable; of an If: its condition
     Operand to;
     std::size_t first_var;
     bool in_else;

@@ -21,12 +21,17 @@ struct OwnIndex {
 class Prover {
  public:
   Prover(const Program& program, std::array<std::uint32_t, 3> grid)
-      : program_(program), grid_(grid), vars_(program.vars().size()), values_(program.exprs().size()) {}
+      : program_(program),
+        grid_(grid),
+        vars_(program.vars().size()),
+        values_(program.exprs().size()) {}
 
   bool run() {
     if (!extends_on_one_axis()) return false;
     const Effects effects = effects_of(program_, program_.entry());
-    const auto is_storage = [&](BufferId b) { return program_.buffer(b).access != Access::Workgroup; };
+    const auto is_storage = [&](BufferId b) {
+      return program_.buffer(b).access != Access::Workgroup;
+    };
     if (std::ranges::any_of(effects.atomics, is_storage)) return false;
     written_.assign(program_.buffers().size(), false);
     for (const BufferId b : effects.writes) written_[b] = is_storage(b);
@@ -127,10 +132,10 @@ class Prover {
   const Program& program_;
   std::array<std::uint32_t, 3> grid_;
   std::uint8_t axis_ = 0;
-  std::vector<bool> written_;                      // storage buffers only
-  std::vector<std::optional<OwnIndex>> owners_;    // by BufferId: the form all its indices share
-  std::vector<std::optional<OwnIndex>> vars_;      // by VarId
-  std::vector<std::optional<OwnIndex>> values_;    // by ExprId
+  std::vector<bool> written_;                    // storage buffers only
+  std::vector<std::optional<OwnIndex>> owners_;  // by BufferId: the form all its indices share
+  std::vector<std::optional<OwnIndex>> vars_;    // by VarId
+  std::vector<std::optional<OwnIndex>> values_;  // by ExprId
 };
 
 }  // namespace

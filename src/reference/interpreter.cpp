@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include "reference/arithmetic.h"
@@ -60,10 +62,11 @@ void add(OutOfBounds& total, const OutOfBounds& more) {
 }
 
 Error out_of_memory(std::string what, std::uint64_t requested, std::uint64_t available) {
-  Error error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = fmt::format("{} needs {} bytes, {} are available.", what, requested, available),
-              .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
-              .context = {}};
+  Error error{
+      .code = ErrorCode::DeviceOutOfMemory,
+      .message = fmt::format("{} needs {} bytes, {} are available.", what, requested, available),
+      .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
+      .context = {}};
   error.context.requested = requested;
   error.context.available = available;
   return error;
@@ -95,13 +98,14 @@ Interpreter::Interpreter(const ir::Program& program)
 Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                   const RunOptions& options) const {
   const ReferenceOptions& reference = options.reference;
-  const Launch launch{program_, bytecode_, buffers, options.grid, reference.subgroup_width,
+  const Launch launch{program_,        bytecode_, buffers, options.grid, reference.subgroup_width,
                       options.deadline};
   const std::uint64_t groups = group_count(options.grid);
   if (groups == 0) return RunStats{};
   constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 28;
   if (reference.order == WorkgroupOrder::Shuffled && groups > kMostShuffled) {
-    return std::unexpected(out_of_memory("Shuffling the workgroups", groups * 4, kMostShuffled * 4));
+    return std::unexpected(
+        out_of_memory("Shuffling the workgroups", groups * 4, kMostShuffled * 4));
   }
   const std::uint64_t memory_limit =
       reference.memory_limit != 0 ? reference.memory_limit : default_memory_limit();
@@ -112,20 +116,21 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                    ? UINT64_MAX
                                    : group_bytes * (resident ? groups : 1);
   if (needed > memory_limit) {
-    return std::unexpected(out_of_memory(
-        resident ? "Keeping every workgroup across a grid barrier" : "One workgroup", needed,
-        memory_limit));
+    return std::unexpected(
+        out_of_memory(resident ? "Keeping every workgroup across a grid barrier" : "One workgroup",
+                      needed, memory_limit));
   }
   if (resident) return run_all_at_once(launch, options);
 
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(
-      {reference.threads == 0 ? cores : reference.threads, groups,
-       std::max<std::uint64_t>(1, memory_limit / group_bytes)}));
+  const auto threads = static_cast<unsigned>(
+      std::min<std::uint64_t>({reference.threads == 0 ? cores : reference.threads, groups,
+                               std::max<std::uint64_t>(1, memory_limit / group_bytes)}));
   // Below this much work starting threads costs more than it saves.
   constexpr std::uint64_t kLeastWork = 1 << 18;
   const auto& size = program_.workgroup_size();
-  const std::uint64_t group_work = std::uint64_t{size[0]} * size[1] * size[2] * bytecode_.code.size();
+  const std::uint64_t group_work =
+      std::uint64_t{size[0]} * size[1] * size[2] * bytecode_.code.size();
   const bool worthwhile = groups >= kLeastWork / std::max<std::uint64_t>(1, group_work) &&
                           groups * group_work >= kLeastWork;
   if (threads > 1 && worthwhile && workgroups_are_independent(program_, options.grid)) {
@@ -134,7 +139,8 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
   return run_one_by_one(launch, options);
 }
 
-Result<RunStats> Interpreter::run_one_by_one(const Launch& launch, const RunOptions& options) const {
+Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
+                                             const RunOptions& options) const {
   const GroupOrder order(launch.grid, options.reference);
   Machine machine(launch);
   Group group;
@@ -187,23 +193,44 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
     const std::lock_guard lock(mutex);
     add(stats.out_of_bounds, machine.out_of_bounds());
   };
+  // Nothing may leave a thread.
+  std::atomic<bool> starved{false};
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      starved = true;
+      stop_at = 0;
+    }
+  };
   {
     std::vector<std::jthread> pool;
-    for (unsigned i = 1; i < threads; ++i) pool.emplace_back(work);
-    work();
+    for (unsigned i = 1; i < threads; ++i) {
+      try {
+        pool.emplace_back(guarded);
+      } catch (const std::system_error&) {
+        break;  // fewer threads than asked for do the same work
+      }
+    }
+    guarded();
   }
+  if (starved) throw std::bad_alloc();  // the caller of run() turns it into an error
   if (failure) return std::unexpected(*failure);
   return stats;
 }
 
 // Every workgroup runs to the grid barrier before any goes on. Groups whose invocations have all
 // returned skip barriers under conditions, so they may wait at a later one than the rest.
-Result<RunStats> Interpreter::run_all_at_once(const Launch& launch, const RunOptions& options) const {
+Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
+                                              const RunOptions& options) const {
   const GroupOrder order(launch.grid, options.reference);
   Machine machine(launch);
   std::vector<Group> groups(order.count());
   std::vector<bool> done(order.count(), false);
-  for (std::uint64_t i = 0; i < order.count(); ++i) machine.start(groups[i], order.at(i));
+  for (std::uint64_t i = 0; i < order.count(); ++i) {
+    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+    machine.start(groups[i], order.at(i));
+  }
   std::uint32_t barrier = ir::kNone;  // the instruction after the barrier all wait at
   while (true) {
     for (std::uint64_t i = 0; i < order.count(); ++i) {
@@ -222,10 +249,11 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch, const RunOpt
       first = std::min(first, groups[i].next);
       if (!machine.any_alive(groups[i])) continue;
       if (living != ir::kNone && living != groups[i].next) {
-        return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
-                                     .message = "Workgroups reached different grid barriers.",
-                                     .fix = "validate the program: its control flow is not uniform.",
-                                     .context = {}});
+        return std::unexpected(
+            Error{.code = ErrorCode::DispatchFailed,
+                  .message = "Workgroups reached different grid barriers.",
+                  .fix = "validate the program: its control flow is not uniform.",
+                  .context = {}});
       }
       living = groups[i].next;
     }

@@ -15,7 +15,8 @@ template <class Entry, class Make>
 constexpr std::array<Entry, kTypes> by_type(Make make) {
   return [&]<std::size_t... index>(std::index_sequence<index...>) {
     return std::array<Entry, kTypes>{make.template operator()<static_cast<ir::Type>(index)>()...};
-  }(std::make_index_sequence<kTypes>());
+  }
+  (std::make_index_sequence<kTypes>());
 }
 
 }  // namespace felsite::reference

@@ -149,8 +149,8 @@ void Machine::builtin(Group& group, const Instruction& i) const {
   const std::uint32_t base = kind == ExprKind::InvocationId ? group.id[i.axis] * size : 0;
   const std::uint32_t* local = local_[i.axis].data();
   for (std::uint32_t lane = range.begin; lane < range.end; ++lane) {
-    out[lane] = kind == ExprKind::SubgroupLocalId ? lane % launch_.subgroup_width
-                                                  : base + local[lane];
+    out[lane] =
+        kind == ExprKind::SubgroupLocalId ? lane % launch_.subgroup_width : base + local[lane];
   }
 }
 
@@ -189,9 +189,9 @@ void Machine::load(Group& group, const Instruction& i) {
 
 void Machine::store(Group& group, const Instruction& i) {
   const Memory to = memory(group, i.b);
-  out_of_bounds_.stores += store_kernel(i.type)(
-      reg(group, i.c), reinterpret_cast<const std::uint32_t*>(reg(group, i.a)),
-      mask(group, group.mask), group.ranges[group.mask], to.data, to.count);
+  out_of_bounds_.stores +=
+      store_kernel(i.type)(reg(group, i.c), reinterpret_cast<const std::uint32_t*>(reg(group, i.a)),
+                           mask(group, group.mask), group.ranges[group.mask], to.data, to.count);
 }
 
 void Machine::atomic(Group& group, const Instruction& i) {
@@ -210,17 +210,22 @@ void Machine::trap(Group& group, const Instruction& i) {
         group.id[axis] * launch_.program.workgroup_size()[axis] + local_[axis][lane];
   }
   error_ = Error{.code = ErrorCode::Trapped,
-                 .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", info.tag,
-                                        info.address, info.invocation[0], info.invocation[1],
-                                        info.invocation[2]),
+                 .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).",
+                                        info.tag, info.address, info.invocation[0],
+                                        info.invocation[1], info.invocation[2]),
                  .fix = "the program itself reports this condition: look at what it checks there.",
                  .context = {}};
   error_.context.trap = std::move(info);
 }
 
-bool Machine::out_of_time() {
-  if (!launch_.deadline || ++trips_until_clock_ % 1024 != 0) return false;
-  if (std::chrono::steady_clock::now() < *launch_.deadline) return false;
+// Instructions cost by their lanes, a workgroup may have 65 536 of them, and a program may be long
+// without a loop: so the work decides when to look at the clock, not the trips.
+bool Machine::out_of_time(std::size_t lanes) {
+  constexpr std::uint64_t kWorkBetweenLooks = 1 << 18;
+  work_since_clock_ += lanes + 16;
+  if (work_since_clock_ < kWorkBetweenLooks) return false;
+  work_since_clock_ = 0;
+  if (!launch_.deadline || std::chrono::steady_clock::now() < *launch_.deadline) return false;
   error_ = Error{.code = ErrorCode::Timeout,
                  .message = "The program did not finish within the timeout.",
                  .fix = "allow more time, or run a smaller grid.",
@@ -235,6 +240,7 @@ Stop Machine::run(Group& group) {
     const Instruction& i = code[at++];
     const LaneRange range = group.ranges[group.mask];
     const std::size_t count = range.end - range.begin;
+    if (out_of_time(count)) return Stop::Failed;
     const auto lanes = [&](std::uint32_t unit, Type type) {
       return reg(group, unit) + std::size_t{range.begin} * lane_bytes(type);
     };
@@ -316,12 +322,10 @@ Stop Machine::run(Group& group) {
       case Opcode::LoopNext:
         loop_next(group, i);
         at = i.jump;
-        if (out_of_time()) return Stop::Failed;
         break;
       case Opcode::Call:
         group.calls.push_back(at);
         at = i.jump;
-        if (out_of_time()) return Stop::Failed;
         break;
       case Opcode::Return:
         at = group.calls.back();

@@ -121,7 +121,7 @@ class Machine {
   bool issue_copy(Group& group, const Instruction& i);
   void wait_copies(Group& group, const Instruction& i);
   void trap(Group& group, const Instruction& i);
-  bool out_of_time();
+  bool out_of_time(std::size_t lanes);
 
   const Launch& launch_;
   std::uint32_t lanes_;
@@ -129,7 +129,7 @@ class Machine {
   std::array<std::vector<std::uint32_t>, 3> local_;
   OutOfBounds out_of_bounds_;
   Error error_;
-  std::uint32_t trips_until_clock_ = 0;
+  std::uint64_t work_since_clock_ = 0;
 };
 
 // Calls visit(lane) for the lanes of the current mask, in order.

@@ -6,6 +6,9 @@
 
 namespace felsite::reference {
 
+// What a copy in flight takes beside its payload, so that many small ones are bounded too.
+constexpr std::size_t kCopyOverhead = 2 * sizeof(PendingCopy);
+
 // The payload is captured now. What lies past the end of the source is zeros; what will not fit the
 // destination is never written, so it is not captured either.
 bool Machine::issue_copy(Group& group, const Instruction& i) {
@@ -23,7 +26,7 @@ bool Machine::issue_copy(Group& group, const Instruction& i) {
     out_of_bounds_.loads += i.imm > there ? i.imm - there : 0;
     out_of_bounds_.stores += i.imm - count;
     if (count == 0) return;
-    group.copied_bytes += count * bytes;
+    group.copied_bytes += count * bytes + kCopyOverhead;
     if (group.copied_bytes > kMostCaptured) {
       fits = false;
       return;
@@ -65,7 +68,7 @@ void Machine::wait_copies(Group& group, const Instruction& i) {
       bits = bits_from_lane(copy.element, &lane);
       std::memcpy(to + copy.index * bytes + at, &bits, bytes);
     }
-    group.copied_bytes -= copy.payload.size();
+    group.copied_bytes -= copy.payload.size() + kCopyOverhead;
     return true;
   });
 }

@@ -38,8 +38,8 @@ void Machine::shuffle(Group& group, const Instruction& i) const {
   const std::uint32_t* active = mask(group, group.mask);
   each_active(group, [&](std::uint32_t lane) {
     const std::uint32_t from = lane / width * width + source[lane] % width;
-    const bool readable = source[lane] < width && from >= range.begin && from < range.end &&
-                          active[from] != 0;
+    const bool readable =
+        source[lane] < width && from >= range.begin && from < range.end && active[from] != 0;
     if (readable) {
       std::memcpy(out + lane * bytes, value + from * bytes, bytes);
     } else {

@@ -108,7 +108,8 @@ constexpr auto make_atomics() {
 
 constexpr auto kAtomics = []<std::size_t... index>(std::index_sequence<index...>) {
   return std::array{make_atomics<static_cast<AtomicOp>(index)>()...};
-}(std::make_index_sequence<ir::kAtomicOpCount>());
+}
+(std::make_index_sequence<ir::kAtomicOpCount>());
 
 }  // namespace
 

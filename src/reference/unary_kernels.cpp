@@ -11,20 +11,34 @@ namespace {
 // The functions have vectorised forms over arrays: the same algorithms, several lanes at a time.
 template <UnaryOp op>
 constexpr auto array_function() -> void (*)(std::span<const float>, std::span<float>) {
-  if constexpr (op == UnaryOp::Sin) return &exact_sin;
-  else if constexpr (op == UnaryOp::Cos) return &exact_cos;
-  else if constexpr (op == UnaryOp::Tan) return &exact_tan;
-  else if constexpr (op == UnaryOp::Asin) return &exact_asin;
-  else if constexpr (op == UnaryOp::Acos) return &exact_acos;
-  else if constexpr (op == UnaryOp::Atan) return &exact_atan;
-  else if constexpr (op == UnaryOp::Sinh) return &exact_sinh;
-  else if constexpr (op == UnaryOp::Cosh) return &exact_cosh;
-  else if constexpr (op == UnaryOp::Tanh) return &exact_tanh;
-  else if constexpr (op == UnaryOp::Exp) return &exact_exp;
-  else if constexpr (op == UnaryOp::Exp2) return &exact_exp2;
-  else if constexpr (op == UnaryOp::Log) return &exact_log;
-  else if constexpr (op == UnaryOp::Log2) return &exact_log2;
-  else return nullptr;
+  if constexpr (op == UnaryOp::Sin)
+    return &exact_sin;
+  else if constexpr (op == UnaryOp::Cos)
+    return &exact_cos;
+  else if constexpr (op == UnaryOp::Tan)
+    return &exact_tan;
+  else if constexpr (op == UnaryOp::Asin)
+    return &exact_asin;
+  else if constexpr (op == UnaryOp::Acos)
+    return &exact_acos;
+  else if constexpr (op == UnaryOp::Atan)
+    return &exact_atan;
+  else if constexpr (op == UnaryOp::Sinh)
+    return &exact_sinh;
+  else if constexpr (op == UnaryOp::Cosh)
+    return &exact_cosh;
+  else if constexpr (op == UnaryOp::Tanh)
+    return &exact_tanh;
+  else if constexpr (op == UnaryOp::Exp)
+    return &exact_exp;
+  else if constexpr (op == UnaryOp::Exp2)
+    return &exact_exp2;
+  else if constexpr (op == UnaryOp::Log)
+    return &exact_log;
+  else if constexpr (op == UnaryOp::Log2)
+    return &exact_log2;
+  else
+    return nullptr;
 }
 
 template <UnaryOp op, Type type>
@@ -50,15 +64,19 @@ template <UnaryOp op>
 constexpr Row make_row() {
   return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
     constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
-    if constexpr (!admitted) return nullptr;
-    else if constexpr (array_function<op>() != nullptr) return &run_function<op, type>;
-    else return &run_unary<op, type>;
+    if constexpr (!admitted)
+      return nullptr;
+    else if constexpr (array_function<op>() != nullptr)
+      return &run_function<op, type>;
+    else
+      return &run_unary<op, type>;
   });
 }
 
 constexpr auto kTable = []<std::size_t... index>(std::index_sequence<index...>) {
   return std::array{make_row<static_cast<UnaryOp>(index)>()...};
-}(std::make_index_sequence<ir::kUnaryOpCount>());
+}
+(std::make_index_sequence<ir::kUnaryOpCount>());
 
 template <Type type>
 void run_fma(void* result, const void* a, const void* b, const void* c, std::size_t lanes) {

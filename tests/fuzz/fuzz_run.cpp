@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t count = buffer.count != 0 ? buffer.count : 16;
     if (count > 4096) return -1;
     Bytes bytes(count * ir::info(buffer.element).bytes);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(data[i % size]);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<std::byte>(data[i % size]);
     inputs.push_back(std::move(bytes));
   }
   DispatchConfig config;

@@ -262,6 +262,15 @@ TEST_CASE("literals: infinities and NaNs of every float type") {
   CHECK(outcome("inf_f32") == "operation");  // a name like any other
 }
 
+TEST_CASE("literals: past the range is an error above and zero below, wherever the point stands") {
+  CHECK(outcome("1" + std::string(400, '0') + ".0f64") == "F003");
+  CHECK(outcome("0." + std::string(400, '0') + "1e900f64") == "F003");
+  CHECK(outcome("1e99999999999999999999f64") == "F003");
+  CHECK(outcome("0." + std::string(400, '0') + "1f64") == outcome("0.0f64"));
+  CHECK(outcome("1" + std::string(400, '0') + ".0e-900f64") == outcome("0.0f64"));
+  CHECK(outcome("1e-99999999999999999999f64") == outcome("0.0f64"));
+}
+
 TEST_CASE("literals: canonical bits") {
   CHECK(ir::canonical_bits(Type::Bool, 0x100) == 1);
   CHECK(ir::canonical_bits(Type::Bool, 0x1'0000'0000) == 0);

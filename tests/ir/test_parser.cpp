@@ -320,6 +320,15 @@ TEST_CASE("parser: function words name variables and buffers where no parenthesi
         "F005@1:26");
 }
 
+TEST_CASE("parser: a byte order mark before the program is skipped") {
+  const std::string text = "program p workgroup(1) { return; }";
+  const auto plain = ir::parse(text);
+  const auto marked = ir::parse("\xEF\xBB\xBF" + text);
+  REQUIRE(plain);
+  REQUIRE(marked);
+  CHECK(plain->fingerprint() == marked->fingerprint());
+}
+
 TEST_CASE("parser: facts are known without a walk") {
   const ir::Facts none = parsed(around("b[0] = 1;")).facts();
   CHECK_FALSE((none.has_barrier || none.has_grid_sync || none.has_atomics || none.has_async ||

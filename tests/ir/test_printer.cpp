@@ -195,7 +195,7 @@ TEST_CASE("printer: negative literals stay literals, negated literals stay opera
   CHECK(expression("-inf") == "-inf");
   CHECK(expression("-(inf)") == "-(inf)");
   CHECK(expression("-nan") == "-(nan)");
-  CHECK(expression("~-1i32") == "~(-1i32)");
+  CHECK(expression("~-1i32") == "~-1i32");
   CHECK(expression("-2147483648i32") == "-2147483648i32");
 }
 

@@ -13,7 +13,8 @@ inline std::string ProgramGenerator::literal(Type type) {
     case ir::TypeClass::Bool:
       return chance(2) ? "true" : "false";
     case ir::TypeClass::Unsigned: {
-      const std::uint64_t values[] = {0, 1, 2, 3, 7, 31, 33, mask, mask / 2, mask / 2 + 1, engine_() & mask};
+      const std::uint64_t values[] = {
+          0, 1, 2, 3, 7, 31, 33, mask, mask / 2, mask / 2 + 1, engine_() & mask};
       return fmt::format("{}{}", values[below(11)], row.name);
     }
     case ir::TypeClass::Signed: {
@@ -26,9 +27,11 @@ inline std::string ProgramGenerator::literal(Type type) {
       const std::string suffix = type == Type::F32 ? "" : fmt::format("_{}", row.name);
       if (chance(10)) return "nan" + suffix;
       if (chance(8)) return (chance(2) ? "-inf" : "inf") + suffix;
-      static constexpr const char* kAny[] = {"0.0", "-0.0", "1.0", "-1.0", "0.5", "1.5", "-2.5", "3.0",
-                                             "0.1", "1e-3", "255.0", "6e4", "-1234.5", "6e-6", "1e-7"};
-      static constexpr const char* kWide[] = {"1e38", "-3e38", "1.2e-38", "1e-38", "1e-20", "1e19", "4294967296.0"};
+      static constexpr const char* kAny[] = {"0.0",   "-0.0", "1.0",     "-1.0", "0.5",
+                                             "1.5",   "-2.5", "3.0",     "0.1",  "1e-3",
+                                             "255.0", "6e4",  "-1234.5", "6e-6", "1e-7"};
+      static constexpr const char* kWide[] = {"1e38",  "-3e38", "1.2e-38",     "1e-38",
+                                              "1e-20", "1e19",  "4294967296.0"};
       static constexpr const char* kWidest[] = {"1e308", "-1e-307", "2.3e-308", "1e-310", "1e300"};
       if (type == Type::F64 && chance(4)) return fmt::format("{}f64", kWidest[below(5)]);
       if (type != Type::F16 && chance(4)) return fmt::format("{}{}", kWide[below(7)], row.name);
@@ -45,7 +48,9 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
   for (const Var& var : vars_) {
     if (var.type == type) known.push_back(&var);
   }
-  const auto variable = [&] { return known[below(static_cast<std::uint32_t>(known.size()))]->name; };
+  const auto variable = [&] {
+    return known[below(static_cast<std::uint32_t>(known.size()))]->name;
+  };
   if (depth == 0) return known.empty() || constants_ || chance(4) ? literal(type) : variable();
   if (!known.empty() && !constants_ && chance(4)) return variable();
   for (int tries = 0; tries < 20; ++tries) {
@@ -65,8 +70,8 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
         made = unary(type, depth - 1);
         break;
       case 7:
-        made = fmt::format("select({}, {}, {})", expression(Type::Bool, depth - 1), expression(type, depth - 1),
-                           expression(type, depth - 1));
+        made = fmt::format("select({}, {}, {})", expression(Type::Bool, depth - 1),
+                           expression(type, depth - 1), expression(type, depth - 1));
         break;
       case 8:
         made = fmt::format("{}({})", name_of(type), expression(any_type(), depth - 1));
@@ -83,11 +88,12 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
         break;
       default:
         if (ir::is_float(type) && chance(2)) {
-          made = fmt::format("fma({}, {}, {})", expression(type, depth - 1), expression(type, depth - 1),
-                             expression(type, depth - 1));
+          made = fmt::format("fma({}, {}, {})", expression(type, depth - 1),
+                             expression(type, depth - 1), expression(type, depth - 1));
         } else if (type == Type::U32 && !constants_ && !in_op_) {
-          static constexpr const char* kIds[] = {"invocation.x", "invocation.y", "local.x", "workgroup_id.x",
-                                                 "num_workgroups.x", "workgroup_size.x", "invocation.z", "n[1]"};
+          static constexpr const char* kIds[] = {
+              "invocation.x",     "invocation.y",     "local.x",      "workgroup_id.x",
+              "num_workgroups.x", "workgroup_size.x", "invocation.z", "n[1]"};
           made = kIds[below(8)];
         } else if (subgroups_ && !constants_ && !in_op_) {
           made = subgroup(type, depth - 1);
@@ -102,13 +108,15 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
 inline std::string ProgramGenerator::load(Type type, unsigned depth) {
   std::vector<const Buffer*> readable;
   for (const Buffer& buffer : buffers_) {
-    if (ir::info(buffer.element).loaded == type && buffer.mode != Mode::Atomic) readable.push_back(&buffer);
+    if (ir::info(buffer.element).loaded == type && buffer.mode != Mode::Atomic)
+      readable.push_back(&buffer);
   }
   if (readable.empty()) return "";
   const Buffer& buffer = *readable[below(static_cast<std::uint32_t>(readable.size()))];
   if (buffer.mode == Mode::Private) return fmt::format("{}[{}]", buffer.name, slot(buffer));
   if (chance(12)) return fmt::format("{}[{}]", buffer.name, expression(Type::U32, depth));
-  return fmt::format("{}[{} % {}]", buffer.name, expression(Type::U32, depth), buffer.count + below(2));
+  return fmt::format("{}[{} % {}]", buffer.name, expression(Type::U32, depth),
+                     buffer.count + below(2));
 }
 
 inline std::string ProgramGenerator::binary(Type type, unsigned depth) {
@@ -155,7 +163,8 @@ inline std::string ProgramGenerator::subgroup(Type type, unsigned depth) {
     return fmt::format("subgroup_ballot({})", expression(Type::Bool, depth));
   }
   if (chance(2)) {
-    return fmt::format("subgroup_shuffle({}, {})", expression(type, depth), expression(Type::U32, depth));
+    return fmt::format("subgroup_shuffle({}, {})", expression(type, depth),
+                       expression(Type::U32, depth));
   }
   const auto op = static_cast<ir::ReduceOp>(below(ir::kReduceOpCount));
   if (!ir::info(op).operands.has(type)) return "";

@@ -15,9 +15,9 @@ namespace felsite::truth {
 using ir::Type;
 
 struct Format {
-  int precision;      // bits of the significand, the hidden one included
+  int precision;       // bits of the significand, the hidden one included
   int least_exponent;  // of the least normal number
-  int top_exponent;   // the least power of two that is too large
+  int top_exponent;    // the least power of two that is too large
   bool keeps_subnormals;
 };
 
@@ -50,7 +50,8 @@ inline long double rounded(long double x, Type type) {
 // The element bits of a value that the type can hold.
 inline std::uint64_t encoded(long double x, Type type) {
   if (type == Type::F64) {
-    return std::isnan(x) ? 0x7FF8'0000'0000'0000u : std::bit_cast<std::uint64_t>(static_cast<double>(x));
+    return std::isnan(x) ? 0x7FF8'0000'0000'0000u
+                         : std::bit_cast<std::uint64_t>(static_cast<double>(x));
   }
   if (type == Type::F32) {
     return std::isnan(x) ? 0x7FC0'0000u : std::bit_cast<std::uint32_t>(static_cast<float>(x));
@@ -112,7 +113,8 @@ inline std::uint64_t cast(Type from, Type to, std::uint64_t bits) {
   const long double value = value_of(from, bits);
   if (to == Type::Bool) return std::isnan(value) || value != 0;
   if (ir::is_float(to)) return encoded(rounded(value, to), to);
-  if (!ir::is_float(from)) return static_cast<std::uint64_t>(static_cast<Wide>(value)) & mask_of(to);
+  if (!ir::is_float(from))
+    return static_cast<std::uint64_t>(static_cast<Wide>(value)) & mask_of(to);
   if (std::isnan(value)) return 0;
   const unsigned digits = width_of(to) - (is_signed(to) ? 1 : 0);
   const long double highest = std::ldexp(1.0L, static_cast<int>(digits)) - 1;

@@ -28,7 +28,9 @@ std::uint64_t from_real(Type type, T value) {
   return truth::encoded(truth::rounded(value, type), type);
 }
 
-inline Wide integer(Type type, std::uint64_t bits) { return static_cast<Wide>(truth::value_of(type, bits)); }
+inline Wide integer(Type type, std::uint64_t bits) {
+  return static_cast<Wide>(truth::value_of(type, bits));
+}
 inline std::uint64_t wrapped(Type type, Wide value) {
   return static_cast<std::uint64_t>(value) & truth::mask_of(type);
 }
@@ -64,13 +66,15 @@ __extension__ using UnsignedWide = unsigned __int128;
 inline std::uint64_t saturated_product(Type type, Wide x, Wide y) {
   if (truth::is_signed(type)) return wrapped(type, clamped(type, x * y));
   const UnsignedWide product = static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y);
-  return product > truth::mask_of(type) ? truth::mask_of(type) : static_cast<std::uint64_t>(product);
+  return product > truth::mask_of(type) ? truth::mask_of(type)
+                                        : static_cast<std::uint64_t>(product);
 }
 
 inline std::uint64_t high_product(Type type, Wide x, Wide y) {
   const unsigned width = truth::width_of(type);
   if (truth::is_signed(type)) return wrapped(type, (x * y) >> width);
-  return static_cast<std::uint64_t>((static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y)) >> width);
+  return static_cast<std::uint64_t>((static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y)) >>
+                                    width);
 }
 
 inline std::uint64_t binary(BinaryOp op, Type type, std::uint64_t a, std::uint64_t b) {
@@ -83,34 +87,59 @@ inline std::uint64_t binary(BinaryOp op, Type type, std::uint64_t a, std::uint64
   const std::uint64_t mask = truth::mask_of(type);
   switch (op) {
     case BinaryOp::Add:
-    case BinaryOp::WrappingAdd: return wrapped(type, x + y);
+    case BinaryOp::WrappingAdd:
+      return wrapped(type, x + y);
     case BinaryOp::Sub:
-    case BinaryOp::WrappingSub: return wrapped(type, x - y);
-    case BinaryOp::Mul: return a * b & mask;
-    case BinaryOp::Div: return y == 0 ? mask : wrapped(type, x / y);
-    case BinaryOp::Mod: return y == 0 ? 0 : wrapped(type, x % y);
-    case BinaryOp::MulHigh: return high_product(type, x, y);
+    case BinaryOp::WrappingSub:
+      return wrapped(type, x - y);
+    case BinaryOp::Mul:
+      return a * b & mask;
+    case BinaryOp::Div:
+      return y == 0 ? mask : wrapped(type, x / y);
+    case BinaryOp::Mod:
+      return y == 0 ? 0 : wrapped(type, x % y);
+    case BinaryOp::MulHigh:
+      return high_product(type, x, y);
     case BinaryOp::BitAnd:
-    case BinaryOp::And: return a & b;
+    case BinaryOp::And:
+      return a & b;
     case BinaryOp::BitOr:
-    case BinaryOp::Or: return a | b;
-    case BinaryOp::BitXor: return a ^ b;
-    case BinaryOp::Shl: return a << count & mask;
-    case BinaryOp::Shr: return wrapped(type, x >> count);
-    case BinaryOp::RotateLeft: return (a << count | (count == 0 ? 0 : a >> (width - count))) & mask;
-    case BinaryOp::RotateRight: return (a >> count | (count == 0 ? 0 : a << (width - count))) & mask;
-    case BinaryOp::Eq: return x == y;
-    case BinaryOp::Ne: return x != y;
-    case BinaryOp::Lt: return x < y;
-    case BinaryOp::Gt: return x > y;
-    case BinaryOp::Le: return x <= y;
-    case BinaryOp::Ge: return x >= y;
-    case BinaryOp::Min: return x < y ? a : b;
-    case BinaryOp::Max: return x > y ? a : b;
-    case BinaryOp::AbsDiff: return wrapped(type, x > y ? x - y : y - x);
-    case BinaryOp::SaturatingAdd: return wrapped(type, clamped(type, x + y));
-    case BinaryOp::SaturatingSub: return wrapped(type, clamped(type, x - y));
-    case BinaryOp::SaturatingMul: return saturated_product(type, x, y);
+    case BinaryOp::Or:
+      return a | b;
+    case BinaryOp::BitXor:
+      return a ^ b;
+    case BinaryOp::Shl:
+      return a << count & mask;
+    case BinaryOp::Shr:
+      return wrapped(type, x >> count);
+    case BinaryOp::RotateLeft:
+      return (a << count | (count == 0 ? 0 : a >> (width - count))) & mask;
+    case BinaryOp::RotateRight:
+      return (a >> count | (count == 0 ? 0 : a << (width - count))) & mask;
+    case BinaryOp::Eq:
+      return x == y;
+    case BinaryOp::Ne:
+      return x != y;
+    case BinaryOp::Lt:
+      return x < y;
+    case BinaryOp::Gt:
+      return x > y;
+    case BinaryOp::Le:
+      return x <= y;
+    case BinaryOp::Ge:
+      return x >= y;
+    case BinaryOp::Min:
+      return x < y ? a : b;
+    case BinaryOp::Max:
+      return x > y ? a : b;
+    case BinaryOp::AbsDiff:
+      return wrapped(type, x > y ? x - y : y - x);
+    case BinaryOp::SaturatingAdd:
+      return wrapped(type, clamped(type, x + y));
+    case BinaryOp::SaturatingSub:
+      return wrapped(type, clamped(type, x - y));
+    case BinaryOp::SaturatingMul:
+      return saturated_product(type, x, y);
   }
   return 0;
 }
@@ -141,13 +170,15 @@ std::uint64_t float_unary(UnaryOp op, Type type, std::uint64_t bits) {
   if (op == UnaryOp::IsFinite) return std::isfinite(x);
   if (op == UnaryOp::Negate) return from_real(type, -x);
   if (op == UnaryOp::Abs) return from_real(type, std::fabs(x));
-  if (op == UnaryOp::Sign) return from_real(type, x > 0 ? T{1} : x < 0 ? T{-1} : std::isnan(x) ? x : T{0});
+  if (op == UnaryOp::Sign)
+    return from_real(type, x > 0 ? T{1} : x < 0 ? T{-1} : std::isnan(x) ? x : T{0});
   if (op == UnaryOp::Floor) return from_real(type, std::floor(x));
   if (op == UnaryOp::Ceil) return from_real(type, std::ceil(x));
   if (op == UnaryOp::Round) return from_real(type, std::round(x));
   if (op == UnaryOp::Trunc) return from_real(type, std::trunc(x));
   if (op == UnaryOp::Sqrt) return from_real(type, exact::exact_sqrt(x));
-  if (op == UnaryOp::InverseSqrt) return from_real(type, exact::exact_div(T{1}, exact::exact_sqrt(x)));
+  if (op == UnaryOp::InverseSqrt)
+    return from_real(type, exact::exact_div(T{1}, exact::exact_sqrt(x)));
   if (op == UnaryOp::Reciprocal) return from_real(type, exact::exact_div(T{1}, x));
   return from_real(type, function(op, static_cast<float>(x)));
 }
@@ -162,7 +193,8 @@ inline std::uint64_t unary(UnaryOp op, Type type, std::uint64_t bits) {
   if (op == UnaryOp::BitNot) return ~bits & truth::mask_of(type);
   if (op == UnaryOp::Popcount) return static_cast<std::uint64_t>(std::popcount(bits));
   if (op == UnaryOp::Clz) return static_cast<std::uint64_t>(std::countl_zero(bits)) - (64 - width);
-  if (op == UnaryOp::Ctz) return bits == 0 ? width : static_cast<std::uint64_t>(std::countr_zero(bits));
+  if (op == UnaryOp::Ctz)
+    return bits == 0 ? width : static_cast<std::uint64_t>(std::countr_zero(bits));
   if (op == UnaryOp::Abs) return wrapped(type, x < 0 ? -x : x);
   if (op == UnaryOp::Sign) return wrapped(type, x > 0 ? 1 : x < 0 ? -1 : 0);
   if (op == UnaryOp::Unpack4Low) return bits & 15;
@@ -177,22 +209,32 @@ inline std::uint64_t unary(UnaryOp op, Type type, std::uint64_t bits) {
 inline std::uint64_t fma(Type type, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   namespace exact = felsite::reference;
   if (type == Type::F64) {
-    return from_real(type, exact::exact_fma(real<double>(type, a), real<double>(type, b), real<double>(type, c)));
+    return from_real(type, exact::exact_fma(real<double>(type, a), real<double>(type, b),
+                                            real<double>(type, c)));
   }
-  return from_real(type, exact::exact_fma(real<float>(type, a), real<float>(type, b), real<float>(type, c)));
+  return from_real(
+      type, exact::exact_fma(real<float>(type, a), real<float>(type, b), real<float>(type, c)));
 }
 
 inline std::uint64_t atomic(AtomicOp op, Type type, std::uint64_t old, std::uint64_t value) {
   switch (op) {
-    case AtomicOp::Add: return binary(BinaryOp::Add, type, old, value);
-    case AtomicOp::Sub: return binary(BinaryOp::Sub, type, old, value);
-    case AtomicOp::Or: return old | value;
-    case AtomicOp::And: return old & value;
-    case AtomicOp::Xor: return old ^ value;
-    case AtomicOp::Min: return binary(BinaryOp::Min, type, old, value);
-    case AtomicOp::Max: return binary(BinaryOp::Max, type, old, value);
+    case AtomicOp::Add:
+      return binary(BinaryOp::Add, type, old, value);
+    case AtomicOp::Sub:
+      return binary(BinaryOp::Sub, type, old, value);
+    case AtomicOp::Or:
+      return old | value;
+    case AtomicOp::And:
+      return old & value;
+    case AtomicOp::Xor:
+      return old ^ value;
+    case AtomicOp::Min:
+      return binary(BinaryOp::Min, type, old, value);
+    case AtomicOp::Max:
+      return binary(BinaryOp::Max, type, old, value);
     case AtomicOp::Exchange:
-    case AtomicOp::CompareExchange: return value;
+    case AtomicOp::CompareExchange:
+      return value;
   }
   return 0;
 }

@@ -16,7 +16,8 @@ namespace felsite::test {
 
 class NaiveEvaluator {
  public:
-  NaiveEvaluator(const ir::Program& program, const std::vector<Bytes>& inputs, std::array<std::uint32_t, 3> grid)
+  NaiveEvaluator(const ir::Program& program, const std::vector<Bytes>& inputs,
+                 std::array<std::uint32_t, 3> grid)
       : program_(program), grid_(grid), storage_(program.buffers().size()) {
     std::size_t next = 0;
     for (ir::BufferId id = 0; id < storage_.size(); ++id) {
@@ -139,7 +140,8 @@ class NaiveEvaluator {
           break;
         }
         case ir::NodeKind::If:
-          enter(frames, eval(one, node.args[0]) != 0 ? program_.then_body(id) : program_.else_body(id));
+          enter(frames,
+                eval(one, node.args[0]) != 0 ? program_.then_body(id) : program_.else_body(id));
           break;
         case ir::NodeKind::Loop: {
           const auto from = static_cast<std::uint32_t>(eval(one, node.args[0]));
@@ -177,7 +179,8 @@ class NaiveEvaluator {
   }
 
   Bytes& memory(Invocation& one, ir::BufferId buffer) {
-    return program_.buffer(buffer).access == ir::Access::Workgroup ? one.group->shared[buffer] : storage_[buffer];
+    return program_.buffer(buffer).access == ir::Access::Workgroup ? one.group->shared[buffer]
+                                                                   : storage_[buffer];
   }
 
   // The element's own bits, canonical; nothing past the end.
@@ -205,7 +208,8 @@ class NaiveEvaluator {
     const std::uint64_t value = compares ? eval(one, expr.args[2]) : first;
     const auto old = read(one, expr.ref, index);
     if (!old) return 0;
-    if (!compares || *old == first) write(one, expr.ref, index, naive::atomic(expr.atomic(), expr.type, *old, value));
+    if (!compares || *old == first)
+      write(one, expr.ref, index, naive::atomic(expr.atomic(), expr.type, *old, value));
     return *old;
   }
 
@@ -223,10 +227,14 @@ class NaiveEvaluator {
   std::uint64_t eval(Invocation& one, ir::ExprId id) {
     const ir::Expr& expr = program_.expr(id);
     const auto size = program_.workgroup_size()[expr.aux % 3];
-    const auto type = [&](int i) { return program_.expr(expr.args[static_cast<std::size_t>(i)]).type; };
+    const auto type = [&](int i) {
+      return program_.expr(expr.args[static_cast<std::size_t>(i)]).type;
+    };
     switch (expr.kind) {
-      case ir::ExprKind::Literal: return expr.literal_bits();
-      case ir::ExprKind::Var: return one.vars[expr.ref];
+      case ir::ExprKind::Literal:
+        return expr.literal_bits();
+      case ir::ExprKind::Var:
+        return one.vars[expr.ref];
       case ir::ExprKind::Load: {
         const auto index = static_cast<std::uint32_t>(eval(one, expr.args[0]));
         const auto bits = read(one, expr.ref, index);
@@ -234,23 +242,30 @@ class NaiveEvaluator {
       }
       case ir::ExprKind::BufLen:
         return memory(one, expr.ref).size() / ir::info(program_.buffer(expr.ref).element).bytes;
-      case ir::ExprKind::InvocationId: return one.group->id[expr.aux] * size + one.local[expr.aux];
-      case ir::ExprKind::WorkgroupId: return one.group->id[expr.aux];
-      case ir::ExprKind::LocalId: return one.local[expr.aux];
-      case ir::ExprKind::NumWorkgroups: return grid_[expr.aux];
-      case ir::ExprKind::WorkgroupSize: return size;
+      case ir::ExprKind::InvocationId:
+        return one.group->id[expr.aux] * size + one.local[expr.aux];
+      case ir::ExprKind::WorkgroupId:
+        return one.group->id[expr.aux];
+      case ir::ExprKind::LocalId:
+        return one.local[expr.aux];
+      case ir::ExprKind::NumWorkgroups:
+        return grid_[expr.aux];
+      case ir::ExprKind::WorkgroupSize:
+        return size;
       case ir::ExprKind::Binary: {
         const std::uint64_t a = eval(one, expr.args[0]);
         return naive::binary(expr.binary(), type(0), a, eval(one, expr.args[1]));
       }
-      case ir::ExprKind::Unary: return naive::unary(expr.unary(), type(0), eval(one, expr.args[0]));
+      case ir::ExprKind::Unary:
+        return naive::unary(expr.unary(), type(0), eval(one, expr.args[0]));
       case ir::ExprKind::Select: {
         const std::uint64_t condition = eval(one, expr.args[0]);
         const std::uint64_t a = eval(one, expr.args[1]);
         const std::uint64_t b = eval(one, expr.args[2]);
         return condition != 0 ? a : b;
       }
-      case ir::ExprKind::Cast: return truth::cast(type(0), expr.type, eval(one, expr.args[0]));
+      case ir::ExprKind::Cast:
+        return truth::cast(type(0), expr.type, eval(one, expr.args[0]));
       case ir::ExprKind::Bitcast: {
         const std::uint64_t bits = eval(one, expr.args[0]);
         return ir::is_float(expr.type) ? truth::canonical(bits, expr.type) : bits;
@@ -260,8 +275,10 @@ class NaiveEvaluator {
         const std::uint64_t b = eval(one, expr.args[1]);
         return naive::fma(expr.type, a, b, eval(one, expr.args[2]));
       }
-      case ir::ExprKind::Atomic: return atomic(one, expr);
-      case ir::ExprKind::Call: return call(one, id);
+      case ir::ExprKind::Atomic:
+        return atomic(one, expr);
+      case ir::ExprKind::Call:
+        return call(one, id);
       case ir::ExprKind::SubgroupLocalId:
       case ir::ExprKind::SubgroupSize:
       case ir::ExprKind::SubgroupBallot:

@@ -20,8 +20,11 @@ class ProgramGenerator {
  public:
   using Type = ir::Type;
 
-  explicit ProgramGenerator(std::uint64_t seed, bool subgroups = false)
-      : engine_(seed), subgroups_(subgroups) {}
+  // Wide: independent workgroups, and so many of them that it pays to run them in parallel.
+  enum class Kind : std::uint8_t { Plain, Subgroups, Wide };
+
+  explicit ProgramGenerator(std::uint64_t seed, Kind kind = Kind::Plain)
+      : engine_(seed), subgroups_(kind == Kind::Subgroups), wide_(kind == Kind::Wide) {}
 
   std::string text();
   std::array<std::uint32_t, 3> grid() const { return grid_; }
@@ -67,8 +70,8 @@ class ProgramGenerator {
   void line(const std::string& text) { out_.append(2 * depth_, ' ').append(text).append("\n"); }
   std::string fresh(std::string_view prefix) { return fmt::format("{}{}", prefix, next_name_++); }
 
-  void declare(std::string_view words, std::string_view prefix, std::uint32_t count, Mode mode, bool shared,
-               bool counter, Type type);
+  void declare(std::string_view words, std::string_view prefix, std::uint32_t count, Mode mode,
+               bool shared, bool counter, Type type);
   void random_input(Type type, std::uint32_t count);
   void operation();
   void new_phase(bool whole_grid);
@@ -93,6 +96,7 @@ class ProgramGenerator {
 
   std::mt19937_64 engine_;
   bool subgroups_;
+  bool wide_;
   bool constants_ = false;
   bool in_op_ = false;
   std::string out_;
@@ -110,49 +114,62 @@ inline void ProgramGenerator::random_input(Type type, std::uint32_t count) {
   Bytes bytes(std::size_t{count} * ir::info(type).bytes);
   for (std::byte& byte : bytes) {
     const std::uint32_t roll = below(6);
-    byte = static_cast<std::byte>(roll == 0 ? 0 : roll == 1 ? 0xFF : roll == 2 ? below(4) : below(256));
+    byte = static_cast<std::byte>(roll == 0   ? 0
+                                  : roll == 1 ? 0xFF
+                                  : roll == 2 ? below(4)
+                                              : below(256));
   }
   inputs_.push_back(std::move(bytes));
 }
 
-inline void ProgramGenerator::declare(std::string_view words, std::string_view prefix, std::uint32_t count,
-                                      Mode mode, bool shared, bool counter, Type type) {
+inline void ProgramGenerator::declare(std::string_view words, std::string_view prefix,
+                                      std::uint32_t count, Mode mode, bool shared, bool counter,
+                                      Type type) {
   const bool given = words == "readonly" || words == "readwrite";
   const std::string name = fresh(prefix);
-  line(fmt::format("{} {}: {}[{}];", words, name, name_of(type), given ? "" : std::to_string(count)));
+  line(fmt::format("{} {}: {}[{}];", words, name, name_of(type),
+                   given ? "" : std::to_string(count)));
   buffers_.push_back({name, type, count, shared, counter, mode, ""});
   if (given) random_input(type, count);
 }
 
 inline std::string ProgramGenerator::text() {
-  static constexpr std::array<std::uint32_t, 3> kSizes[] = {{1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1},
-                                                            {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
-  const auto size = kSizes[below(8)];
-  grid_ = {1 + below(4), size[1] > 1 ? 1 + below(2) : 1, 1};
+  static constexpr std::array<std::uint32_t, 3> kSizes[] = {
+      {1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1}, {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
+  const auto size = kSizes[wide_ ? 1 + below(5) : below(8)];
+  grid_ = {wide_ ? 2000 : 1 + below(4), size[1] > 1 ? 1 + below(2) : 1, 1};
   const std::uint32_t lanes = size[0] * size[1] * size[2];
   const std::uint32_t all = lanes * grid_[0] * grid_[1];
   out_ = fmt::format("program generated workgroup({}, {}, {}) {{\n", size[0], size[1], size[2]);
   line("uniform n: u32[4];");
   inputs_.push_back(Bytes(16));
   for (std::size_t i = 0; i < 4; ++i) inputs_[0][i * 4] = static_cast<std::byte>(below(4));
-  for (int i = 0; i < 3; ++i) declare("readonly", "in", 3 + below(12), Mode::Read, false, false, any_type());
+  for (int i = 0; i < 3; ++i)
+    declare("readonly", "in", 3 + below(12), Mode::Read, false, false, any_type());
   for (int i = 0; i < 3; ++i) {
-    declare("readwrite", "own", all, Mode::Private, false, false, chance(2) ? any_of(ir::kIntegerTypes) : any_type());
+    declare("readwrite", "own", all, Mode::Private, false, false,
+            chance(2) ? any_of(ir::kIntegerTypes) : any_type());
   }
-  for (int i = 0; i < 2; ++i) declare("output", "out", all, Mode::Private, false, false, any_type());
-  if (chance(2)) declare("output", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
-  if (chance(2)) declare("readwrite", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+  for (int i = 0; i < 2; ++i)
+    declare("output", "out", all, Mode::Private, false, false, any_type());
+  if (!wide_ && chance(2))
+    declare("output", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+  if (!wide_ && chance(2))
+    declare("readwrite", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
   for (std::uint32_t i = below(3); i > 0; --i) {
     declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());
   }
-  if (chance(3)) declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_of(ir::kIntegerTypes));
+  if (chance(3))
+    declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_of(ir::kIntegerTypes));
   for (std::uint32_t i = below(4); i > 0; --i) operation();
   if (size[1] == 1 && grid_[1] == 1) {
     line("let slot = invocation.x;");
     line("let lane = local.x;");
   } else {
     line("let width = num_workgroups.x * workgroup_size.x;");
-    line("let slot = invocation.x + width * (invocation.y + num_workgroups.y * workgroup_size.y * invocation.z);");
+    line(
+        "let slot = invocation.x + width * (invocation.y + num_workgroups.y * workgroup_size.y * "
+        "invocation.z);");
     line("let lane = local.x + workgroup_size.x * (local.y + workgroup_size.y * local.z);");
   }
   vars_ = {{"slot", Type::U32, false}, {"lane", Type::U32, false}};
@@ -169,7 +186,8 @@ inline void ProgramGenerator::operation() {
   for (std::uint32_t i = below(4); i > 0; --i) {
     op.params.push_back(any_type());
     vars_.push_back({fresh("p"), op.params.back(), false});
-    params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", vars_.back().name, name_of(op.params.back()));
+    params += fmt::format("{}{}: {}", params.empty() ? "" : ", ", vars_.back().name,
+                          name_of(op.params.back()));
   }
   line(fmt::format("op {}({}) -> {} {{", op.name, params, name_of(op.result)));
   ++depth_;
@@ -194,7 +212,7 @@ inline void ProgramGenerator::new_phase(bool whole_grid) {
 inline void ProgramGenerator::phases() {
   for (std::uint32_t i = 1 + below(4); i > 0; --i) {
     const std::uint32_t form = below(6);
-    const bool whole_grid = chance(2);
+    const bool whole_grid = !wide_ && chance(2);
     if (form >= 3) {
       for (std::uint32_t k = 1 + below(5); k > 0; --k) statement();
       barrier(whole_grid);
@@ -223,7 +241,8 @@ inline void ProgramGenerator::phases() {
   for (std::uint32_t k = 1 + below(4); k > 0; --k) statement();
   for (const Buffer& buffer : buffers_) {
     if (buffer.mode != Mode::Private || buffer.shared) continue;
-    line(fmt::format("{}[slot] = {};", buffer.name, expression(ir::info(buffer.element).loaded, 3)));
+    line(
+        fmt::format("{}[slot] = {};", buffer.name, expression(ir::info(buffer.element).loaded, 3)));
   }
 }
 
@@ -243,14 +262,17 @@ inline void ProgramGenerator::write() {
   if (open.empty()) return;
   const Buffer& buffer = *open[below(static_cast<std::uint32_t>(open.size()))];
   const Type loaded = ir::info(buffer.element).loaded;
-  if (ir::kIntegerTypes.has(buffer.element) && chance(3) && !buffer.name.starts_with("shared")) {
+  if (ir::kIntegerTypes.has(buffer.element) && !wide_ && chance(3) &&
+      !buffer.name.starts_with("shared")) {
     // An atomic on the own slot: its old value is defined too.
     const std::string name = fresh("old");
     const bool compares = chance(4);
     const std::string more = compares ? expression(loaded, 1) + ", " : "";
     line(fmt::format("let {} = atomic_{}({}[slot], {}{});", name,
-                     compares ? "compare_exchange" : chance(3) ? "exchange" : buffer.atomic, buffer.name, more,
-                     expression(loaded, 2)));
+                     compares    ? "compare_exchange"
+                     : chance(3) ? "exchange"
+                                 : buffer.atomic,
+                     buffer.name, more, expression(loaded, 2)));
     vars_.push_back({name, loaded, true});
     return;
   }
@@ -261,8 +283,8 @@ inline void ProgramGenerator::write() {
 inline void ProgramGenerator::atomic_statement() {
   for (const Buffer& buffer : buffers_) {
     if (buffer.mode != Mode::Atomic || chance(2)) continue;
-    line(fmt::format("atomic_{}({}[{} % {}], {});", buffer.atomic, buffer.name, expression(Type::U32, 2),
-                     buffer.count + 1, expression(buffer.element, 2)));
+    line(fmt::format("atomic_{}({}[{} % {}], {});", buffer.atomic, buffer.name,
+                     expression(Type::U32, 2), buffer.count + 1, expression(buffer.element, 2)));
     return;
   }
 }
@@ -301,8 +323,9 @@ inline void ProgramGenerator::statement() {
       if (deep || loops_ == 2) return;
       const std::string name = fresh("k");
       const std::uint32_t from = below(3);
-      line(fmt::format("loop {} in {}..{} {{", name, from,
-                       chance(2) ? std::to_string(from + below(4)) : expression(Type::U32, 2) + " % 5"));
+      line(fmt::format(
+          "loop {} in {}..{} {{", name, from,
+          chance(2) ? std::to_string(from + below(4)) : expression(Type::U32, 2) + " % 5"));
       vars_.push_back({name, Type::U32, false});
       ++loops_;
       body(1 + below(3));

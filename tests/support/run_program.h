@@ -92,7 +92,8 @@ inline std::vector<Bytes> run(std::string_view text, const std::vector<Bytes>& i
 
 // The words of the only result.
 inline Words run_words(std::string_view text, const std::vector<Bytes>& inputs = {},
-                       const DispatchConfig& config = on_grid(1), const ReferenceOptions& options = {}) {
+                       const DispatchConfig& config = on_grid(1),
+                       const ReferenceOptions& options = {}) {
   const auto outputs = run(text, inputs, config, options);
   REQUIRE(outputs.size() == 1);
   return words_of(outputs[0]);
@@ -100,7 +101,8 @@ inline Words run_words(std::string_view text, const std::vector<Bytes>& inputs =
 
 // The error of a dispatch that must fail.
 inline Error run_error(std::string_view text, const std::vector<Bytes>& inputs = {},
-                       const DispatchConfig& config = on_grid(1), const ReferenceOptions& options = {}) {
+                       const DispatchConfig& config = on_grid(1),
+                       const ReferenceOptions& options = {}) {
   const auto backend = make_reference_backend(options);
   const auto outputs = backend->dispatch(valid_program(text), inputs, config);
   INFO(text);

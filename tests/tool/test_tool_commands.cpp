@@ -1,0 +1,206 @@
+// check, fmt, bench, help, and the options of run that are not inputs or outputs.
+#include <nlohmann/json.hpp>
+
+#include "tool_runner.h"
+
+using namespace felsite::test;
+
+namespace {
+
+constexpr std::string_view kUnformatted = "program p workgroup(1){output x:u32[1];x[0]=1;// one\n}";
+constexpr std::string_view kFormatted =
+    "program p workgroup(1) {\n  output x: u32[1];\n  x[0] = 1;  // one\n}\n";
+
+}  // namespace
+
+TEST_CASE("help and version") {
+  for (const Arguments& arguments : {Arguments{"--help"}, Arguments{"-h"}}) {
+    const Outcome outcome = run_tool(arguments);
+    CHECK(outcome.code == 0);
+    for (const char* word : {"check", "run", "fmt", "bench", "Exit codes: 0 ok"}) {
+      CHECK(contains(outcome.out, word));
+    }
+  }
+  CHECK(run_tool({"--version"}).out.starts_with("felsite "));
+  for (const char* command : {"check", "run", "fmt", "bench"}) {
+    CHECK(run_tool({command, "--help"}).code == 0);
+  }
+}
+
+TEST_CASE("every option in the help stands in docs/tool.md") {
+  const std::string manual = read_whole(FELSITE_SOURCE_DIR "/docs/tool.md");
+  for (const char* command : {"check", "run", "fmt", "bench"}) {
+    const std::string help = run_tool({command, "--help"}).out;
+    for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
+      const std::string option = help.substr(at, help.find_first_of(" =,.)\n", at) - at);
+      CAPTURE(option);
+      CHECK(contains(manual, option));
+    }
+  }
+}
+
+TEST_CASE("the examples in the documents give what they show") {
+  int examples = 0;
+  for (const char* document : {"/README.md", "/docs/tool.md"}) {
+    const Scratch scratch;
+    std::istringstream lines(read_whole(std::string(FELSITE_SOURCE_DIR) + document));
+    std::string line;
+    std::getline(lines, line);
+    while (lines) {
+      const std::size_t command = line.find("felsite ");
+      // Those with a pipe are for reading.
+      const bool example =
+          line.starts_with("$ ") && command != std::string::npos && !contains(line, "echo");
+      if (!example) {
+        std::getline(lines, line);
+        continue;
+      }
+      CAPTURE(line);
+      Arguments arguments;
+      std::istringstream words(line.substr(command + 8));
+      for (std::string word; words >> word;) {
+        if (word.starts_with("samples/")) word.insert(0, FELSITE_SOURCE_DIR "/");
+        if (const std::size_t tmp = word.find("@/tmp/"); tmp != std::string::npos) {
+          word.replace(tmp, 6, "@" + scratch.path(""));
+        }
+        arguments.push_back(word);
+      }
+      std::string shown;
+      while (std::getline(lines, line) && !line.starts_with("$ ") && line != "```")
+        shown += line + "\n";
+      const Outcome outcome = run_tool(arguments);
+      CHECK(outcome.out + outcome.err == shown);
+      ++examples;
+    }
+  }
+  CHECK(examples >= 8);
+}
+
+TEST_CASE("check describes a valid program") {
+  const std::string path = sample_named("saxpy").path;
+  const Outcome text = run_tool({"check", path});
+  const auto body = nlohmann::json::parse(run_tool({"check", path, "--json"}).out);
+  CHECK(body["program"] == "saxpy");
+  CHECK(body["file"] == path);
+  CHECK(body["findings"].empty());
+  CHECK(body["nodes"] == 3);
+  CHECK(body["fingerprint"].get<std::string>().size() == 32);
+  CHECK(contains(text.out, body["fingerprint"].get<std::string>()));
+}
+
+TEST_CASE("check reads standard input, and the fingerprint is that of the file") {
+  const Sample sample = sample_named("saxpy");
+  CHECK(run_tool({"check", "-"}, sample.text).out == run_tool({"check", sample.path}).out);
+}
+
+TEST_CASE("check lists every finding with its place and a fix") {
+  const Outcome outcome = run_tool({"check", "-"},
+                                   "program p workgroup(1) {\n"
+                                   "  readonly x: u32[4];\n"
+                                   "  x[0] = 1;\n"
+                                   "  y[0] = 1;\n"
+                                   "}\n");
+  CHECK(outcome.code == 1);
+  CHECK(outcome.out.empty());
+  CHECK(contains(outcome.err, "standard input:3:3: F015 access not allowed: "));
+  CHECK(contains(outcome.err, "standard input:4:3: F008 unknown buffer: "));
+  CHECK(contains(outcome.err, "3 |   x[0] = 1;\n"));
+  CHECK(contains(outcome.err, " Fix: "));
+  // run says the same, and runs nothing.
+  const Outcome ran = run_tool({"run", "-"}, "program p workgroup(1) { y[0] = 1; }");
+  CHECK(ran.code == 1);
+  CHECK(ran.out.empty());
+  CHECK(contains(ran.err, "F008 unknown buffer"));
+}
+
+TEST_CASE("fmt prints, checks and rewrites") {
+  const Scratch scratch;
+  const std::string path = scratch.write("p.fels", kUnformatted);
+  CHECK(run_tool({"fmt", path}).out == kFormatted);
+  CHECK(run_tool({"fmt", "-"}, kUnformatted).out == kFormatted);
+
+  const Outcome checked = run_tool({"fmt", "--check", path});
+  CHECK(checked.code == 1);
+  CHECK(contains(checked.out, "is not formatted"));
+  CHECK(scratch.read("p.fels") == kUnformatted);
+
+  const Outcome written = run_tool({"fmt", "-w", path});
+  CHECK(written.code == 0);
+  CHECK(written.out.empty());
+  CHECK(scratch.read("p.fels") == kFormatted);
+  CHECK(run_tool({"fmt", "--check", path}).code == 0);
+}
+
+TEST_CASE("fmt leaves a file that does not parse as it is") {
+  const Scratch scratch;
+  const std::string path = scratch.write("p.fels", "program p workgroup(1) { let }");
+  const Outcome outcome = run_tool({"fmt", "--write", path});
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, path + ":1:30: F001 syntax error"));
+  CHECK(scratch.read("p.fels") == "program p workgroup(1) { let }");
+}
+
+TEST_CASE("bench names its rows, and refuses others") {
+  const Outcome outcome = run_tool({"bench", "--list"});
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.out, "control"));
+  check_refused(run_tool({"bench", "--rows", "nope"}), 2, "There is no bench row `nope`");
+}
+
+TEST_CASE("the grid is inferred from the largest output, or given") {
+  constexpr std::string_view kCount =
+      "program count workgroup(4) { output n: u32[9]; atomic_add(n[0], 1); }";
+  CHECK(run_tool({"run", "-"}, kCount).out == "n = 12 0 0 0 0 0 0 0 0\n");
+  CHECK(run_tool({"run", "-", "--grid", "1"}, kCount).out == "n = 4 0 0 0 0 0 0 0 0\n");
+  CHECK(run_tool({"run", "-", "--grid", "2,3"}, kCount).out == "n = 24 0 0 0 0 0 0 0 0\n");
+  CHECK(run_tool({"run", "-", "--grid", "2,3,2"}, kCount).out == "n = 48 0 0 0 0 0 0 0 0\n");
+  CHECK(run_tool({"run", "-", "--grid", "0"}, kCount).out == "n = 0 0 0 0 0 0 0 0 0\n");
+  CHECK(run_tool({"run", "-", "--grid", "1", "--workgroup", "2,5"}, kCount).out ==
+        "n = 10 0 0 0 0 0 0 0 0\n");
+}
+
+TEST_CASE("--order shows a program whose result depends on it") {
+  constexpr std::string_view kLast =
+      "program last workgroup(1) { output n: u32[1]; n[0] = invocation.x + 1; }";
+  CHECK(run_tool({"run", "-", "--grid", "9"}, kLast).out == "n = 9\n");
+  CHECK(run_tool({"run", "-", "--grid", "9", "--order", "reversed"}, kLast).out == "n = 1\n");
+}
+
+TEST_CASE("--subgroup-width sets the lanes") {
+  constexpr std::string_view kWidth =
+      "program width workgroup(64) { output n: u32[1]; n[0] = subgroup_size; }";
+  CHECK(run_tool({"run", "-"}, kWidth).out == "n = 32\n");
+  CHECK(run_tool({"run", "-", "--subgroup-width", "16"}, kWidth).out == "n = 16\n");
+}
+
+TEST_CASE("--count-out-of-bounds counts each kind") {
+  const Outcome outcome = run_tool({"run", "-", "--count-out-of-bounds"},
+                                   "program past workgroup(1) { output n: u32[1];"
+                                   " let far = len(n) + 7; n[far] = n[far + 1] + n[far];"
+                                   " atomic_add(n[far], 1); }");
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out == "n = 0\n");
+  CHECK(outcome.err == "out of bounds: 2 loads, 1 stores, 1 atomics\n");
+}
+
+TEST_CASE("a fixpoint ends when nothing changes, when the flag stays clear, or at its bound") {
+  constexpr std::string_view kClimb =
+      "program climb workgroup(1) { readwrite x: u32[1]; output changed: u32[1];"
+      " if x[0] < 5 { x[0] = x[0] + 1; changed[0] = 1; } }";
+  const Arguments run{"run", "-", "-i", "x=0", "-o", "x=numbers"};
+  const auto with = [&](Arguments more) {
+    Arguments all = run;
+    all.insert(all.end(), more.begin(), more.end());
+    return run_tool(all, kClimb);
+  };
+  const Outcome flagged = with({"--fixpoint", "20", "--convergence", "flag:changed"});
+  CHECK(flagged.out == "x = 5\n");
+  CHECK(flagged.err == "6 passes, converged\n");
+  const Outcome compared = with({"--fixpoint", "20"});
+  CHECK(compared.out == "x = 5\n");
+  CHECK(compared.err == "6 passes, converged\n");
+  const Outcome bound = with({"--fixpoint", "3"});
+  CHECK(bound.out == "x = 3\n");
+  CHECK(bound.err == "3 passes, not converged\n");
+  CHECK(with({"--fixpoint", "20", "--convergence", "none"}).err == "20 passes, not converged\n");
+}

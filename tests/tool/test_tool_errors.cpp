@@ -1,0 +1,116 @@
+// Everything that can be wrong on the command line or in a file: one line, a fix, the right code.
+#include "tool_runner.h"
+
+using namespace felsite::test;
+
+namespace {
+
+constexpr int kProgram = 1;
+constexpr int kUsage = 2;
+constexpr int kDevice = 3;
+
+Outcome run_saxpy(const Arguments& more) { return run_sample(sample_named("saxpy"), more); }
+
+}  // namespace
+
+TEST_CASE("no command, an unknown one, and unknown options are usage errors") {
+  check_refused(run_tool({}), kUsage, "required");
+  check_refused(run_tool({"frobnicate"}), kUsage, "There is no command `frobnicate`");
+  check_refused(run_tool({"--frobnicate"}), kUsage, "`--frobnicate`");
+  for (const char* command : {"check", "run", "fmt"}) {
+    CAPTURE(command);
+    check_refused(run_tool({command}), kUsage, "FILE is required");
+    check_refused(run_tool({command, "file", "--frobnicate"}), kUsage, "--frobnicate");
+    check_refused(run_tool({command, "one", "two"}), kUsage, "two");
+    CHECK(contains(run_tool({command}).err, std::string("felsite ") + command + " --help"));
+  }
+}
+
+TEST_CASE("option values that are wrong by themselves are usage errors") {
+  for (const char* text : {"x", "-1", "1,", ",1", "1,2,3,4", "1.5", "4294967296", "", "1 2"}) {
+    CAPTURE(text);
+    check_refused(run_saxpy({"--grid", text}), kUsage, "--grid");
+    check_refused(run_saxpy({"--workgroup", text}), kUsage, "--workgroup");
+  }
+  check_refused(run_saxpy({"--order", "sideways"}), kUsage, "sideways");
+  check_refused(run_saxpy({"--convergence", "sometimes"}), kUsage, "`sometimes`");
+  check_refused(run_saxpy({"--subgroup-width", "0"}), kUsage, "--subgroup-width");
+  check_refused(run_saxpy({"--subgroup-width", "65"}), kUsage, "--subgroup-width");
+  check_refused(run_saxpy({"--fixpoint", "-1"}), kUsage, "--fixpoint");
+  check_refused(run_saxpy({"--limit", "-1"}), kUsage, "--limit");
+  check_refused(run_saxpy({"--seed", "x"}), kUsage, "--seed");
+  check_refused(run_saxpy({"--timeout", "0"}), kUsage, "--timeout");
+  check_refused(run_saxpy({"--timeout", "-2"}), kUsage, "--timeout");
+  check_refused(run_saxpy({"--timeout", "nan"}), kUsage, "--timeout");
+  check_refused(run_saxpy({"--input", "z"}), kUsage, "`z` is not NAME=");
+  check_refused(run_saxpy({"--grid"}), kUsage, "--grid");
+}
+
+TEST_CASE("option values that do not suit the program are its user's fault") {
+  check_refused(run_saxpy({"--fixpoint", "0"}), kProgram, "fixpoint of 0");
+  check_refused(run_saxpy({"--fixpoint", "2", "--convergence", "flag:nope"}), kProgram, "`nope`");
+  check_refused(run_saxpy({"--fixpoint", "2", "--convergence", "flag:y"}), kProgram, "`y`");
+  check_refused(run_saxpy({"--workgroup", "0"}), kProgram, "F024");
+  check_refused(run_saxpy({"--workgroup", "70000"}), kProgram, "F024");
+  check_refused(run_saxpy({"--grid", "4294967295"}), kProgram, "more than 32 bits");
+  check_refused(run_sample(sample_named("rgb_to_grey"), {"--grid", "1"}), kProgram, "its grid");
+}
+
+TEST_CASE("a backend or a device that is not there is a device error") {
+  check_refused(run_saxpy({"--backend", "abacus"}), kDevice, "There is no backend `abacus`");
+  check_refused(run_saxpy({"--backend", "reference", "--device", "7"}), kDevice, "no device `7`");
+}
+
+TEST_CASE("a grid that needs more memory than there is is a device error") {
+  // A grid barrier keeps every workgroup of the grid.
+  check_refused(run_sample(sample_named("prefix_scan"), {"--grid", "200000000,1000,1000"}), kDevice,
+                "DeviceOutOfMemory");
+}
+
+TEST_CASE("a timeout ends a long run") {
+  const Outcome outcome = run_tool({"run", "-", "--timeout", "0.2"},
+                                   "program long workgroup(64) { output n: u32[1];"
+                                   " loop i in 0..4294967295 { loop j in 0..4294967295 {"
+                                   " n[0] = n[0] + 1; } } }");
+  check_refused(outcome, kProgram, "Timeout");
+}
+
+TEST_CASE("files that are not there, directories and impossible names") {
+  const Scratch scratch;
+  for (const char* command : {"check", "run", "fmt"}) {
+    CAPTURE(command);
+    check_refused(run_tool({command, scratch.path("absent.fels")}), kProgram, "No such file");
+    check_refused(run_tool({command, scratch.path("")}), kProgram, "Is a directory");
+    check_refused(run_tool({command, ""}), kProgram, "No such file");
+    check_refused(run_tool({command, std::string(5000, 'x')}), kProgram, "File name too long");
+  }
+}
+
+TEST_CASE("binary junk, truncated text and empty files are findings, never a crash") {
+  std::string junk;
+  for (unsigned i = 0; i < 4096; ++i) junk += static_cast<char>(i * 2654435761u >> 24);
+  const std::string whole = sample_named("game_of_life").text;
+  std::vector<std::string> texts{"", "\n", junk, std::string(3, '\0'), "\xef\xbb\xbf", "//"};
+  for (std::size_t size = 0; size + 2 < whole.size(); size += whole.size() / 12) {
+    texts.push_back(whole.substr(0, size));
+  }
+  texts.push_back("program p workgroup(1) { let a = " + std::string(100000, '(') + "1; }");
+  texts.push_back("program p workgroup(1) " + std::string(100000, '{'));
+  for (const std::string& text : texts) {
+    for (const char* command : {"check", "run", "fmt"}) {
+      const Outcome outcome = run_tool({command, "-"}, text);
+      CAPTURE(text.substr(0, 80));
+      CAPTURE(outcome.err.substr(0, 200));
+      CHECK(outcome.code == 1);
+      CHECK(outcome.out.empty());
+      CHECK(outcome.err.starts_with("standard input:"));
+      CHECK(contains(outcome.err, " Fix: "));
+    }
+  }
+}
+
+TEST_CASE("the binary itself is not a program") {
+  const Outcome outcome = run_tool({"check", FELSITE_TOOL});
+  CHECK(outcome.code == 1);
+  CHECK(contains(outcome.err, "F002 not valid text"));
+}

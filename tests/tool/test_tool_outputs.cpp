@@ -1,0 +1,162 @@
+// The ways to show a result, as text, as files and as JSON.
+#include <nlohmann/json.hpp>
+
+#include "tool_runner.h"
+
+using namespace felsite::test;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kTwo = R"(program two workgroup(1) {
+  readonly n: u32[1];
+  output words: u32[100];
+  output bytes: i8[2];
+  loop i in 0..n[0] {
+    words[i] = i + 250;
+  }
+  bytes[0] = -1i8;
+  bytes[1] = 16i8;
+})";
+
+Outcome run_two(Arguments more = {}) {
+  Arguments arguments{"run", "-", "--grid", "1", "--input", "n=100"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_tool(arguments, kTwo);
+}
+
+}  // namespace
+
+TEST_CASE("all results are printed, long ones cut") {
+  const Outcome outcome = run_two();
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out.starts_with("words = 250 251 252"));
+  CHECK(contains(outcome.out, " 313 … (36 more)\n"));
+  CHECK(contains(outcome.out, "\nbytes = -1 16\n"));
+}
+
+TEST_CASE("--limit says where to cut") {
+  CHECK(run_two({"--limit", "2"}).out == "words = 250 251 … (98 more)\nbytes = -1 16\n");
+  CHECK(run_two({"--limit", "0"}).out == "words = … (100 more)\nbytes = … (2 more)\n");
+  CHECK(contains(run_two({"--limit", "100"}).out, " 349\n"));
+}
+
+TEST_CASE("--output chooses results, and shows them whole") {
+  CHECK(run_two({"--output", "bytes=numbers"}).out == "bytes = -1 16\n");
+  const Outcome words = run_two({"-o", "words=numbers", "--limit", "2"});
+  CHECK(contains(words.out, " 349\n"));
+  CHECK(!contains(words.out, "bytes"));
+}
+
+TEST_CASE("hexadecimal shows the bits of each element") {
+  CHECK(run_two({"-o", "bytes=hex"}).out == "bytes = ff 10\n");
+  CHECK(run_two({"-o", "words=hex"}).out.starts_with("words = 000000fa 000000fb"));
+  const Outcome outcome = run_tool(
+      {"run", sample_named("saxpy").path, "-i", "a=1", "-i", "x=0", "-i", "y=1", "-o", "y=hex"});
+  CHECK(outcome.out == "y = 3f800000\n");
+}
+
+TEST_CASE("an output goes to a file, byte for byte") {
+  const Scratch scratch;
+  const Outcome outcome = run_two({"-o", "bytes=@" + scratch.path("b"), "-o", "words=hex"});
+  CHECK(outcome.code == 0);
+  CHECK(scratch.read("b") == "\xff\x10");
+  CHECK(outcome.out.starts_with("words = "));
+  CHECK(!contains(outcome.out, "bytes"));
+}
+
+TEST_CASE("what one run writes the next one reads") {
+  const Scratch scratch;
+  const Sample scan = sample_named("prefix_scan");
+  const std::string file = scratch.path("sums");
+  CHECK(run_tool({"run", scan.path, "-i", "x=1,1,1", "-o", "x=@" + file}).code == 0);
+  CHECK(run_tool({"run", scan.path, "-i", "x=@" + file}).out == "x = 1 3 6\n");
+}
+
+TEST_CASE("an output goes to standard output as raw bytes") {
+  CHECK(run_two({"-o", "bytes=@-"}).out == "\xff\x10");
+}
+
+TEST_CASE("an output that is none, or cannot be written, is refused") {
+  check_refused(run_two({"-o", "nope=hex"}), 1, "The program has no output `nope`");
+  check_refused(run_two({"-o", "n=hex"}), 1, "The program has no output `n`");
+  check_refused(run_two({"-o", "bytes=hex", "-o", "bytes=hex"}), 1, "`bytes` is given twice");
+  check_refused(run_two({"-o", "bytes=octal"}), 2, "`bytes=octal`");
+  check_refused(run_two({"-o", "bytes"}), 2, "`bytes`");
+  check_refused(run_two({"-o", "bytes=@"}), 2, "`bytes=@`");
+  check_refused(run_two({"-o", "bytes=@/nonexistent/file"}), 1, "Cannot write");
+}
+
+TEST_CASE("a result that standard output does not take is no success") {
+  for (const Arguments& arguments :
+       {Arguments{"--version"}, Arguments{"--help"}, Arguments{"check", sample_named("saxpy").path},
+        Arguments{"fmt", sample_named("saxpy").path}}) {
+    const Outcome outcome = run_tool(arguments, {}, "/dev/full");
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.err, "Cannot write standard output"));
+  }
+}
+
+TEST_CASE("results as JSON") {
+  const Outcome outcome = run_two({"--json"});
+  CHECK(outcome.code == 0);
+  const json body = json::parse(outcome.out);
+  CHECK(body["program"] == "two");
+  CHECK(body["passes_run"] == 1);
+  CHECK(body["converged"] == false);
+  CHECK(body["wall_ns"].is_number_unsigned());
+  CHECK(body["outputs"]["bytes"]["type"] == "i8");
+  CHECK(body["outputs"]["bytes"]["style"] == "numbers");
+  // Whole, whatever the limit for people is.
+  CHECK(contains(body["outputs"]["words"].dump(), "349"));
+  CHECK(!contains(outcome.out, "…"));
+}
+
+TEST_CASE("JSON names the files that were written") {
+  const Scratch scratch;
+  const std::string file = scratch.path("b");
+  const json body = json::parse(run_two({"--json", "-o", "bytes=@" + file}).out);
+  CHECK(body["outputs"]["bytes"]["file"] == file);
+  CHECK(body["outputs"]["bytes"]["bytes"] == 2);
+  CHECK(!body["outputs"].contains("words"));
+}
+
+TEST_CASE("JSON tells of a fixpoint") {
+  const Sample sample = sample_named("reachability");
+  const json converged = json::parse(run_sample(sample, {"--json"}).out);
+  CHECK(converged["converged"] == true);
+  CHECK(converged["passes_run"].get<int>() >= 2);
+  CHECK(converged["passes_run"].get<int>() <= 16);
+  const json bound = json::parse(run_sample(sample, {"--json", "--convergence", "none"}).out);
+  CHECK(bound["converged"] == false);
+  CHECK(bound["passes_run"] == 16);
+}
+
+TEST_CASE("errors and findings as JSON") {
+  const Outcome missing = run_tool({"run", sample_named("saxpy").path, "--json"});
+  CHECK(missing.code == 1);
+  CHECK(missing.err.empty());
+  const json error = json::parse(missing.out)["error"];
+  CHECK(error["code"] == 1009);
+  CHECK(error["name"] == "BadInputs");
+  CHECK(!error["fix"].get<std::string>().empty());
+
+  for (const char* command : {"check", "run", "fmt"}) {
+    CAPTURE(command);
+    const Outcome outcome = run_tool({command, "-", "--json"}, "program a workgroup(1) { let }");
+    CHECK(outcome.code == 1);
+    CHECK(outcome.err.empty());
+    const json body = json::parse(outcome.out);
+    REQUIRE(body["findings"].size() == 1);
+    CHECK(body["findings"][0]["code"] == "F001");
+    CHECK(body["findings"][0]["line"] == 1);
+    CHECK(body["findings"][0]["column"] == 30);
+  }
+}
+
+TEST_CASE("JSON stays valid when the file is not text") {
+  const Outcome outcome = run_tool({"check", "-", "--json"}, "program \xff\xfe");
+  CHECK(outcome.code == 1);
+  CHECK(json::parse(outcome.out)["findings"][0]["code"] == "F002");
+}
