@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <vector>
 
@@ -149,6 +150,27 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
            kind == "iota" ? iota_bits(buffer.element, i) : random_bits(buffer.element, random));
   }
   return bytes;
+}
+
+nlohmann::json json_elements(Type type, ByteSpan bytes, ElementStyle style) {
+  const TypeInfo& row = info(type);
+  nlohmann::json list = nlohmann::json::array();
+  for (std::size_t at = 0; at + row.bytes <= bytes.size(); at += row.bytes) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + at, row.bytes);
+    const int shift = 64 - row.bytes * 8;
+    const double value = is_float(type) ? float_value({type, bits}) : 0;
+    if (style == ElementStyle::Hex || !std::isfinite(value)) {
+      list.push_back(print_elements(type, bytes.subspan(at, row.bytes), style, 1));
+    } else if (is_float(type)) {
+      list.push_back(value);
+    } else if (row.kind == TypeClass::Signed) {
+      list.push_back(static_cast<std::int64_t>(bits << shift) >> shift);
+    } else {
+      list.push_back(bits);
+    }
+  }
+  return list;
 }
 
 std::string print_elements(Type type, ByteSpan bytes, ElementStyle style, std::size_t limit) {

@@ -1,6 +1,7 @@
 // Elements of buffers as text, and the ways to name input on the command line.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@ namespace felsite::tool {
 Result<Bytes> make_input(const ir::BufferDecl& buffer, std::string_view spec);
 
 enum class ElementStyle : std::uint8_t { Numbers, Hex };
+
+// All elements as a JSON array: numbers, or strings where JSON has no number for them.
+nlohmann::json json_elements(ir::Type type, ByteSpan bytes, ElementStyle style);
 
 // At most `limit` elements, separated by spaces, then "… (N more)".
 std::string print_elements(ir::Type type, ByteSpan bytes, ElementStyle style, std::size_t limit);

@@ -153,14 +153,16 @@ Result<void> show_outputs(const ir::Program& program, const std::vector<Bytes>& 
       continue;
     }
     const ElementStyle element_style = how == "hex" ? ElementStyle::Hex : ElementStyle::Numbers;
-    // An output asked for by name is shown whole.
-    const std::size_t limit = json || style != wanted.end() ? SIZE_MAX : args.limit;
-    const std::string text = print_elements(results[i]->element, outputs[i], element_style, limit);
+    const ir::Type type = results[i]->element;
     if (json) {
-      body["outputs"][name] = nlohmann::json{
-          {"type", ir::info(results[i]->element).name}, {"style", how}, {"values", text}};
+      body["outputs"][name] =
+          nlohmann::json{{"type", ir::info(type).name},
+                         {"style", how},
+                         {"values", json_elements(type, outputs[i], element_style)}};
     } else {
-      fmt::print("{} = {}\n", name, text);
+      // An output asked for by name is shown whole.
+      const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
+      fmt::print("{} = {}\n", name, print_elements(type, outputs[i], element_style, limit));
     }
   }
   if (json) {

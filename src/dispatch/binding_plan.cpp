@@ -43,10 +43,11 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   }
   const std::uint64_t count = bytes / size;
   if (buffer.count != 0 && count != buffer.count) {
-    return std::unexpected(bad_inputs(program,
-                                      fmt::format("Buffer `{}` takes {} elements, {} were given.",
-                                                  buffer.name, buffer.count, count),
-                                      fmt::format("give exactly {} bytes.", buffer.count * size)));
+    return std::unexpected(bad_inputs(
+        program,
+        fmt::format("Buffer `{}` takes {} elements, {} were given.", buffer.name, buffer.count,
+                    count),
+        fmt::format("give exactly {} elements, {} bytes.", buffer.count, buffer.count * size)));
   }
   if (count > UINT32_MAX) {
     return std::unexpected(bad_inputs(

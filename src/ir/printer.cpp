@@ -5,173 +5,20 @@
 
 #include "felsite/text.h"
 #include "felsite/validate.h"
-#include "ir/literal_text.h"
+#include "ir/expression_printer.h"
 #include "ir/parser.h"
-#include "ir/words.h"
 
 namespace felsite::ir {
 namespace {
-
-constexpr char kAxes[] = "xyz";
-
-class ExpressionPrinter {
- public:
-  ExpressionPrinter(const Program& program, std::string& out, std::size_t limit = SIZE_MAX)
-      : program_(program), out_(out), limit_(limit) {}
-
-  void print(ExprId root) {
-    work_.push_back({{}, root, 0});
-    while (!work_.empty()) {
-      if (out_.size() > limit_) {
-        out_ += "…";
-        work_.clear();
-        return;
-      }
-      const Item item = work_.back();
-      work_.pop_back();
-      if (item.expr == kNone) {
-        out_ += item.text;
-      } else {
-        visit(item.expr, item.precedence);
-      }
-    }
-  }
-
- private:
-  // Either a piece of text or an expression with the precedence its place demands.
-  struct Item {
-    std::string_view text;
-    ExprId expr;
-    std::uint8_t precedence;
-  };
-  static constexpr std::uint8_t kTight = 30;
-
-  std::string_view ref_name(std::uint32_t ref, std::string_view resolved) const {
-    return is_resolved(ref) ? resolved : program_.name(ref & ~kUnresolved);
-  }
-  std::string_view buffer_name(std::uint32_t ref) const {
-    return ref_name(ref, is_resolved(ref) ? std::string_view(program_.buffer(ref).name) : "");
-  }
-  void later(std::initializer_list<Item> items) {
-    work_.insert(work_.end(), std::rbegin(items), std::rend(items));
-  }
-  static Item text(std::string_view piece) { return {piece, kNone, 0}; }
-  static Item inner(ExprId expr, std::uint8_t precedence = 0) { return {{}, expr, precedence}; }
-
-  void arguments(std::span<const ExprId> operands) {
-    // Each takes a character or more, so those left out are past the limit.
-    operands = operands.first(std::min(operands.size(), limit_));
-    work_.push_back(text(")"));
-    for (std::size_t i = operands.size(); i-- > 0;) {
-      work_.push_back(inner(operands[i]));
-      if (i > 0) work_.push_back(text(", "));
-    }
-  }
-
-  void visit(ExprId id, std::uint8_t precedence);
-
-  const Program& program_;
-  std::string& out_;
-  std::size_t limit_;
-  std::vector<Item> work_;
-};
-
-void ExpressionPrinter::visit(ExprId id, std::uint8_t precedence) {
-  const Expr& e = program_.expr(id);
-  const auto call = [&](std::string_view name) {
-    out_ += name;
-    out_ += '(';
-    arguments(program_.operands(id));
-  };
-  switch (e.kind) {
-    case ExprKind::Literal:
-      // `-1` after a minus sign would read as the literal.
-      if (precedence == kTight) out_ += '(';
-      print_literal({e.type, e.literal_bits()}, out_);
-      if (precedence == kTight) out_ += ')';
-      return;
-    case ExprKind::Var:
-      out_ += is_resolved(e.ref) ? program_.var_name(e.ref) : program_.name(e.ref & ~kUnresolved);
-      return;
-    case ExprKind::Load:
-      out_ += buffer_name(e.ref);
-      out_ += '[';
-      later({inner(e.args[0]), text("]")});
-      return;
-    case ExprKind::BufLen:
-      fmt::format_to(std::back_inserter(out_), "len({})", buffer_name(e.ref));
-      return;
-    case ExprKind::InvocationId:
-    case ExprKind::WorkgroupId:
-    case ExprKind::LocalId:
-    case ExprKind::NumWorkgroups:
-    case ExprKind::WorkgroupSize:
-    case ExprKind::SubgroupLocalId:
-    case ExprKind::SubgroupSize:
-      out_ += builtin_word(e.kind);
-      if (builtin_has_axis(e.kind)) {
-        out_ += '.';
-        out_ += kAxes[e.aux % 3];
-      }
-      return;
-    case ExprKind::Binary: {
-      const BinaryOpInfo& row = info(e.binary());
-      if (row.infix.empty()) return call(row.name);
-      const bool parens = row.precedence < precedence;
-      if (parens) {
-        out_ += '(';
-        work_.push_back(text(")"));
-      }
-      later({inner(e.args[0], row.precedence), text(" "), text(row.infix), text(" "),
-             inner(e.args[1], static_cast<std::uint8_t>(row.precedence + 1))});
-      return;
-    }
-    case ExprKind::Unary: {
-      const UnaryOpInfo& row = info(e.unary());
-      if (row.prefix.empty()) return call(row.name);
-      out_ += row.prefix;
-      const bool literal =
-          e.unary() == UnaryOp::Negate && program_.expr(e.args[0]).kind == ExprKind::Literal;
-      later({inner(e.args[0], literal ? kTight : kTight - 1)});
-      return;
-    }
-    case ExprKind::Select:
-      return call("select");
-    case ExprKind::Cast:
-      return call(info(e.type).name);
-    case ExprKind::Bitcast:
-      fmt::format_to(std::back_inserter(out_), "bitcast<{}>", info(e.type).name);
-      return call("");
-    case ExprKind::Fma:
-      return call("fma");
-    case ExprKind::Atomic:
-      out_ += info(e.atomic()).name;
-      if (e.ordering() != Ordering::Relaxed) {
-        out_ += '.';
-        out_ += info(e.ordering()).name;
-      }
-      fmt::format_to(std::back_inserter(out_), "({}[", buffer_name(e.ref));
-      arguments(program_.operands(id).subspan(1));
-      later({inner(e.args[0]), text("], ")});
-      return;
-    case ExprKind::SubgroupBallot:
-      return call("subgroup_ballot");
-    case ExprKind::SubgroupShuffle:
-      return call("subgroup_shuffle");
-    case ExprKind::SubgroupReduce:
-      out_ += "subgroup_";
-      return call(info(e.reduce()).name);
-    case ExprKind::Call:
-      return call(
-          ref_name(e.ref, is_resolved(e.ref) ? program_.name(program_.ops()[e.ref].name) : ""));
-  }
-}
 
 class Printer {
  public:
   // With comments, `text` is what the program was parsed from.
   Printer(const Program& program, std::string_view text, std::span<const Comment> comments)
-      : program_(program), text_(text), comments_(comments), expressions_(program, out_) {}
+      : program_(program),
+        text_(text),
+        comments_(comments),
+        expressions_(program, out_, SIZE_MAX, text) {}
 
   std::string print();
 

@@ -8,6 +8,9 @@
 namespace felsite::reference {
 namespace {
 
+template <UnaryOp op>
+constexpr bool kIsFunction = op >= UnaryOp::Sin&& op <= UnaryOp::Log2;
+
 // The functions have vectorised forms over arrays: the same algorithms, several lanes at a time.
 template <UnaryOp op>
 constexpr auto array_function() -> void (*)(std::span<const float>, std::span<float>) {
@@ -64,12 +67,13 @@ template <UnaryOp op>
 constexpr Row make_row() {
   return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
     constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
-    if constexpr (!admitted)
+    if constexpr (!admitted) {
       return nullptr;
-    else if constexpr (array_function<op>() != nullptr)
+    } else if constexpr (kIsFunction<op>) {
       return &run_function<op, type>;
-    else
+    } else {
       return &run_unary<op, type>;
+    }
   });
 }
 

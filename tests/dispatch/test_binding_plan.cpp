@@ -34,7 +34,7 @@ TEST_CASE("roles, sizes and positions of every buffer") {
   CHECK(plan->output_count == 4);
   CHECK(plan->output_bytes == 24 + 16 + 7 + 20);
   CHECK(plan->largest_result_count == 7);
-  const Role roles[] = {Role::Output, Role::Input, Role::Shared, Role::InputOutput,
+  const Role roles[] = {Role::Output, Role::Input,   Role::Shared, Role::InputOutput,
                         Role::Output, Role::Uniform, Role::Output};
   const std::uint64_t bytes[] = {24, 6, 0, 16, 7, 8, 20};
   const std::uint64_t counts[] = {3, 3, 0, 4, 7, 2, 5};
@@ -90,7 +90,8 @@ TEST_CASE("runtime-sized buffers may be empty") {
 
 TEST_CASE("a buffer of more elements than an index can name is refused") {
   const std::uint64_t many = (std::uint64_t{1} << 32) + 1;
-  const auto plan = planned("program p workgroup(1) { readonly x: u8[]; output o: u32[1]; o[0] = x[0]; }", {many});
+  const auto plan = planned(
+      "program p workgroup(1) { readonly x: u8[]; output o: u32[1]; o[0] = x[0]; }", {many});
   REQUIRE(!plan.has_value());
   CHECK(plan.error().code == ErrorCode::BadInputs);
 }
@@ -106,17 +107,21 @@ TEST_CASE("max_output_bytes bounds the sum of all results") {
 }
 
 TEST_CASE("the largest output decides the grid, and without one the largest input-output") {
-  const auto no_output = planned("program p workgroup(1) { readonly a: u32[]; readwrite b: u32[]; "
-                                 "readwrite c: u32[]; b[0] = a[0]; c[0] = 1; }", {400, 8, 20});
+  const auto no_output = planned(
+      "program p workgroup(1) { readonly a: u32[]; readwrite b: u32[]; "
+      "readwrite c: u32[]; b[0] = a[0]; c[0] = 1; }",
+      {400, 8, 20});
   REQUIRE(no_output.has_value());
   CHECK(no_output->largest_result_count == 5);
-  const auto both = planned("program p workgroup(1) { readwrite b: u32[]; output o: u32[3]; o[0] = b[0]; }", {400});
+  const auto both = planned(
+      "program p workgroup(1) { readwrite b: u32[]; output o: u32[3]; o[0] = b[0]; }", {400});
   REQUIRE(both.has_value());
   CHECK(both->largest_result_count == 3);
 }
 
 TEST_CASE("the planned grid: explicit, inferred, indirect") {
-  const ir::Program program = valid_program("program p workgroup(4) { output o: u32[10]; o[0] = 1; }");
+  const ir::Program program =
+      valid_program("program p workgroup(4) { output o: u32[10]; o[0] = 1; }");
   const auto plan = plan_bindings(program, {}, {});
   REQUIRE(plan.has_value());
   const auto inferred = dispatch::plan_grid(program, *plan, {}, std::nullopt);
@@ -128,7 +133,8 @@ TEST_CASE("the planned grid: explicit, inferred, indirect") {
 }
 
 TEST_CASE("a grid whose invocations do not fit 32 bits on an axis is refused") {
-  const ir::Program program = valid_program("program p workgroup(64) { output o: u32[10]; o[0] = 1; }");
+  const ir::Program program =
+      valid_program("program p workgroup(64) { output o: u32[10]; o[0] = 1; }");
   const auto plan = plan_bindings(program, {}, {});
   REQUIRE(plan.has_value());
   const auto grid = dispatch::plan_grid(program, *plan, on_grid(0x0400'0001), std::nullopt);
@@ -137,7 +143,8 @@ TEST_CASE("a grid whose invocations do not fit 32 bits on an axis is refused") {
 }
 
 TEST_CASE("configured changes the workgroup size and nothing else") {
-  const ir::Program program = valid_program("program p workgroup(4) { output o: u32[10]; o[0] = 1; }");
+  const ir::Program program =
+      valid_program("program p workgroup(4) { output o: u32[10]; o[0] = 1; }");
   DispatchConfig config;
   CHECK(dispatch::configured(program, config).fingerprint() == program.fingerprint());
   config.workgroup_override = {2, 3, 4};
@@ -149,7 +156,8 @@ TEST_CASE("configured changes the workgroup size and nothing else") {
 
 TEST_CASE("configurations that make no sense are refused") {
   const ir::Program program = valid_program(
-      "program p workgroup(4) { readwrite f: u32[1]; readwrite g: f32[1]; output o: u32[10]; o[0] = f[0]; g[0] = 1.0; }");
+      "program p workgroup(4) { readwrite f: u32[1]; readwrite g: f32[1]; output o: u32[10]; o[0] "
+      "= f[0]; g[0] = 1.0; }");
   CHECK(dispatch::check_config(program, {}).has_value());
   DispatchConfig config;
   config.fixpoint_iterations = 0;

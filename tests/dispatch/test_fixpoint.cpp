@@ -25,7 +25,8 @@ Ran fixpoint(const std::string& text, const std::vector<Bytes>& inputs, std::uin
   config.fixpoint_iterations = bound;
   config.convergence = std::move(convergence);
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
-  const auto result = make_reference_backend()->dispatch_borrowed_timed(valid_program(text), spans, config);
+  const auto result =
+      make_reference_backend()->dispatch_borrowed_timed(valid_program(text), spans, config);
   REQUIRE_MESSAGE(result.has_value(), to_string(result.error()));
   return {result->outputs, result->timing.passes_run, result->timing.converged};
 }
@@ -82,7 +83,8 @@ TEST_CASE("an oscillating run never converges") {
 }
 
 TEST_CASE("outputs are state as well: they start as zeros once, not in every pass") {
-  const char* const text = "program p workgroup(1) { output o: u32[1]; if o[0] < 6 { o[0] = o[0] + 1; } }";
+  const char* const text =
+      "program p workgroup(1) { output o: u32[1]; if o[0] < 6 { o[0] = o[0] + 1; } }";
   const Ran ran = fixpoint(text, {}, 100);
   CHECK(words_of(ran.outputs[0]) == Words{6});
   CHECK(ran.passes == 7);
@@ -106,7 +108,8 @@ TEST_CASE("a flag ends the run in the pass that leaves it zero, and is zero befo
     barrier;
     if x[i] > 0 { x[i] = x[i] - 1; changed[0] = 1; }
   })";
-  const Ran ran = fixpoint(text, {bytes_of(Words{3, 1, 0, 2})}, 100, {Convergence::Kind::Flag, "changed"}, on_grid(1));
+  const Ran ran = fixpoint(text, {bytes_of(Words{3, 1, 0, 2})}, 100,
+                           {Convergence::Kind::Flag, "changed"}, on_grid(1));
   CHECK(ran.passes == 4);
   CHECK(ran.converged);
   CHECK(words_of(ran.outputs[0]) == Words{0, 0, 0, 0});
@@ -115,14 +118,16 @@ TEST_CASE("a flag ends the run in the pass that leaves it zero, and is zero befo
 }
 
 TEST_CASE("a flag that is set though nothing changes uses the bound") {
-  const char* const text = "program p workgroup(1) { readwrite x: u32[1]; output f: u32[1]; f[0] = x[0] | 1; }";
+  const char* const text =
+      "program p workgroup(1) { readwrite x: u32[1]; output f: u32[1]; f[0] = x[0] | 1; }";
   const Ran ran = fixpoint(text, {bytes_of(Words{3})}, 9, {Convergence::Kind::Flag, "f"});
   CHECK(ran.passes == 9);
   CHECK(!ran.converged);
 }
 
 TEST_CASE("a flag given by the caller is cleared before the first pass") {
-  const char* const text = R"(program p workgroup(1) { readwrite f: u32[1]; output o: u32[1]; o[0] = f[0] + 1; })";
+  const char* const text =
+      R"(program p workgroup(1) { readwrite f: u32[1]; output o: u32[1]; o[0] = f[0] + 1; })";
   const Ran ran = fixpoint(text, {bytes_of(Words{7})}, 9, {Convergence::Kind::Flag, "f"});
   CHECK(words_of(ran.outputs[1]) == Words{1});
   CHECK(ran.passes == 1);
@@ -145,12 +150,14 @@ TEST_CASE("the early exit changes no byte of any result") {
   const Ran whole = fixpoint(text, in, 200, {Convergence::Kind::None, ""});
   CHECK(early.outputs == whole.outputs);
   CHECK(early.passes == 23);
-  for (std::uint32_t i = 0; i < 40; ++i) CHECK(words_of(early.outputs[0])[i] == (i < 17 ? 17 - i : i - 17));
+  for (std::uint32_t i = 0; i < 40; ++i)
+    CHECK(words_of(early.outputs[0])[i] == (i < 17 ? 17 - i : i - 17));
 }
 
 TEST_CASE("the whole of every buffer decides, also past what 32 bits of hash would see") {
   // One byte far into a large buffer keeps changing.
-  const char* const text = "program p workgroup(1) { readwrite x: u8[]; if x[99999] < 5 { x[99999] = x[99999] + 1; } }";
+  const char* const text =
+      "program p workgroup(1) { readwrite x: u8[]; if x[99999] < 5 { x[99999] = x[99999] + 1; } }";
   const Ran ran = fixpoint(text, {Bytes(100000)}, 50, {}, on_grid(1));
   CHECK(ran.passes == 6);
   CHECK(ran.converged);
@@ -168,8 +175,10 @@ TEST_CASE("the timeout covers all passes together") {
 TEST_CASE("a trap in a later pass stops the run") {
   DispatchConfig config = on_grid(1);
   config.fixpoint_iterations = 100;
-  const Error error = run_error("program p workgroup(1) { readwrite x: u32[1]; if x[0] == 5 { trap(x[0], five); } "
-                                "x[0] = x[0] + 1; }", {bytes_of(Words{0})}, config);
+  const Error error = run_error(
+      "program p workgroup(1) { readwrite x: u32[1]; if x[0] == 5 { trap(x[0], five); } "
+      "x[0] = x[0] + 1; }",
+      {bytes_of(Words{0})}, config);
   CHECK(error.code == ErrorCode::Trapped);
   REQUIRE(error.context.trap.has_value());
   CHECK(error.context.trap->address == 5);

@@ -64,7 +64,8 @@ TEST_CASE("every element has an invocation, and only axes that extend are used")
   for (int i = 0; i < 5000; ++i) {
     const std::uint64_t elements = 1 + (random() >> 32 >> (random() % 32));
     Grid size{};
-    for (std::uint32_t& extent : size) extent = random() % 3 == 0 ? 1 : 1 + static_cast<std::uint32_t>(random() % 16);
+    for (std::uint32_t& extent : size)
+      extent = random() % 3 == 0 ? 1 : 1 + static_cast<std::uint32_t>(random() % 16);
     const Grid grid = infer_grid(elements, size);
     CAPTURE(kSeed);
     CAPTURE(i);

@@ -25,14 +25,18 @@ std::vector<Bytes> saxpy_inputs() {
   return {bytes_of(Words{3}), bytes_of(counting(16)), bytes_of(counting(16, 100))};
 }
 
-std::vector<ByteSpan> spans_of(const std::vector<Bytes>& inputs) { return {inputs.begin(), inputs.end()}; }
+std::vector<ByteSpan> spans_of(const std::vector<Bytes>& inputs) {
+  return {inputs.begin(), inputs.end()};
+}
 
 Result<std::vector<Bytes>> dispatch(const std::string& text, const std::vector<Bytes>& inputs,
-                                    const DispatchConfig& config = {}, ReferenceOptions options = {}) {
+                                    const DispatchConfig& config = {},
+                                    ReferenceOptions options = {}) {
   return make_reference_backend(options)->dispatch(valid_program(text), inputs, config);
 }
 
-ErrorCode code_of(const std::string& text, const std::vector<Bytes>& inputs, const DispatchConfig& config = {}) {
+ErrorCode code_of(const std::string& text, const std::vector<Bytes>& inputs,
+                  const DispatchConfig& config = {}) {
   const auto result = dispatch(text, inputs, config);
   REQUIRE(!result.has_value());
   CHECK(to_string(result.error()).find("Fix: ") != std::string::npos);
@@ -107,7 +111,8 @@ TEST_CASE("too many or too few slots are brought to the number of results") {
   const auto in = saxpy_inputs();
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
     std::vector<Bytes> slots(count, Bytes(5, std::byte{1}));
-    REQUIRE(backend->dispatch_borrowed_into(valid_program(kSaxpy), spans_of(in), slots).has_value());
+    REQUIRE(
+        backend->dispatch_borrowed_into(valid_program(kSaxpy), spans_of(in), slots).has_value());
     CHECK(slots.size() == 2);
     CHECK(words_of(slots[1]) == counting(16, 3));
   }
@@ -128,7 +133,8 @@ TEST_CASE("outputs start as zeros, in used slots too") {
 }
 
 TEST_CASE("inputs and results are in declaration order, whatever the bindings") {
-  const auto out = dispatch(R"(program p workgroup(1) {
+  const auto out = dispatch(
+      R"(program p workgroup(1) {
     readwrite d: u32[1] binding(9);
     output r: u32[1] binding(7);
     uniform c: u32[1] binding(5);
@@ -137,7 +143,8 @@ TEST_CASE("inputs and results are in declaration order, whatever the bindings") 
     writeonly w: u32[1] binding(0);
     r[0] = a[0] * 1000 + b[0] * 100 + c[0] * 10 + d[0];
     w[0] = 77; d[0] = d[0] + 1; b[0] = b[0] + 1;
-  })", {bytes_of(Words{4}), bytes_of(Words{3}), bytes_of(Words{2}), bytes_of(Words{1})}, on_grid(1));
+  })",
+      {bytes_of(Words{4}), bytes_of(Words{3}), bytes_of(Words{2}), bytes_of(Words{1})}, on_grid(1));
   REQUIRE(out.has_value());
   REQUIRE(out->size() == 4);
   CHECK(words_of((*out)[0]) == Words{5});
@@ -172,11 +179,13 @@ TEST_CASE("an error names the program") {
 TEST_CASE("an input that lies in an output slot is refused") {
   const auto backend = make_reference_backend();
   const ir::Program program = valid_program(
-      "program p workgroup(1) { readonly x: u32[]; output o: u32[4]; o[invocation.x] = x[3 - invocation.x]; }");
+      "program p workgroup(1) { readonly x: u32[]; output o: u32[4]; o[invocation.x] = x[3 - "
+      "invocation.x]; }");
   std::vector<Bytes> slots{bytes_of(counting(16))};
   // Whole, partly, and behind the end but within the capacity.
   for (const auto& [offset, size] : {std::pair{0, 16}, std::pair{8, 16}, std::pair{48, 16}}) {
-    const ByteSpan inside = ByteSpan(slots[0]).subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+    const ByteSpan inside = ByteSpan(slots[0]).subspan(static_cast<std::size_t>(offset),
+                                                       static_cast<std::size_t>(size));
     const std::vector<ByteSpan> in{inside};
     const auto result = backend->dispatch_borrowed_into(program, in, slots);
     REQUIRE(!result.has_value());
@@ -188,7 +197,9 @@ TEST_CASE("one input may be given twice") {
   const Bytes both = bytes_of(counting(4, 1));
   const std::vector<ByteSpan> in{both, both};
   const auto out = make_reference_backend()->dispatch_borrowed(
-      valid_program("program p workgroup(4) { readonly a: u32[]; readwrite b: u32[]; b[local.x] = a[3 - local.x]; }"), in);
+      valid_program("program p workgroup(4) { readonly a: u32[]; readwrite b: u32[]; b[local.x] = "
+                    "a[3 - local.x]; }"),
+      in);
   REQUIRE(out.has_value());
   CHECK(words_of((*out)[0]) == Words{4, 3, 2, 1});
   CHECK(words_of(both) == counting(4, 1));
@@ -199,7 +210,8 @@ TEST_CASE("max_output_bytes refuses before anything runs") {
   config.max_output_bytes = 127;
   const auto result = dispatch(kSaxpy, saxpy_inputs(), config);
   REQUIRE(!result.has_value());
-  CHECK((result.error().code == ErrorCode::BadInputs || result.error().code == ErrorCode::DeviceOutOfMemory));
+  CHECK((result.error().code == ErrorCode::BadInputs ||
+         result.error().code == ErrorCode::DeviceOutOfMemory));
   config.max_output_bytes = 128;
   CHECK(dispatch(kSaxpy, saxpy_inputs(), config).has_value());
 }
@@ -207,7 +219,8 @@ TEST_CASE("max_output_bytes refuses before anything runs") {
 TEST_CASE("outputs of four billion elements are DeviceOutOfMemory, with the figures") {
   ReferenceOptions options;
   options.memory_limit = std::uint64_t{1} << 30;
-  const auto result = dispatch("program p workgroup(1) { output o: u64[4294967295]; o[0] = 1u64; }", {}, on_grid(1), options);
+  const auto result = dispatch("program p workgroup(1) { output o: u64[4294967295]; o[0] = 1u64; }",
+                               {}, on_grid(1), options);
   REQUIRE(!result.has_value());
   CHECK(result.error().code == ErrorCode::DeviceOutOfMemory);
   REQUIRE(result.error().context.requested.has_value());
@@ -226,26 +239,32 @@ TEST_CASE("a grid barrier over more invocations than fit the memory is DeviceOut
   ReferenceOptions options;
   options.memory_limit = 1 << 20;
   const auto result = dispatch(
-      "program p workgroup(64) { output o: u32[4]; let x = u64(invocation.x); gridsync; atomic_add(o[0], u32(x)); }", {},
-      on_grid(100'000), options);
+      "program p workgroup(64) { output o: u32[4]; let x = u64(invocation.x); gridsync; "
+      "atomic_add(o[0], u32(x)); }",
+      {}, on_grid(100'000), options);
   REQUIRE(!result.has_value());
   CHECK(result.error().code == ErrorCode::DeviceOutOfMemory);
 }
 
 TEST_CASE("an endless program ends with Timeout soon after its time") {
   const char* const texts[] = {
-      "program p workgroup(64) { output o: u32[1]; let x = 0; loop i in 0..4294967295 { loop j in 0..4294967295 "
+      "program p workgroup(64) { output o: u32[1]; let x = 0; loop i in 0..4294967295 { loop j in "
+      "0..4294967295 "
       "{ x = x * 3 + j; } } o[0] = x; }",
-      "program p workgroup(1) { output o: u32[1]; loop i in 0..4294967295 { loop j in 0..4294967295 { } } o[0] = 1; }",
-      "program p workgroup(64) { uniform n: u32[1]; output o: u32[1]; loop i in 0..n[0] { gridsync; } o[0] = 1; }",
+      "program p workgroup(1) { output o: u32[1]; loop i in 0..4294967295 { loop j in "
+      "0..4294967295 { } } o[0] = 1; }",
+      "program p workgroup(64) { uniform n: u32[1]; output o: u32[1]; loop i in 0..n[0] { "
+      "gridsync; } o[0] = 1; }",
   };
   for (const char* text : texts) {
     DispatchConfig config = on_grid(4);
     config.timeout = std::chrono::milliseconds(150);
     const auto begin = std::chrono::steady_clock::now();
     const bool takes_input = std::string_view(text).find("uniform") != std::string_view::npos;
-    CHECK(code_of(text, takes_input ? std::vector<Bytes>{bytes_of(Words{0xFFFF'FFFF})} : std::vector<Bytes>{}, config) ==
-          ErrorCode::Timeout);
+    CHECK(code_of(
+              text,
+              takes_input ? std::vector<Bytes>{bytes_of(Words{0xFFFF'FFFF})} : std::vector<Bytes>{},
+              config) == ErrorCode::Timeout);
     const auto took = std::chrono::steady_clock::now() - begin;
     CHECK(took >= std::chrono::milliseconds(150));
     CHECK(took < std::chrono::seconds(4));
@@ -256,7 +275,8 @@ TEST_CASE("a huge grid of empty work is stopped by the timeout as well") {
   DispatchConfig config = on_grid(0xFFFF'FFFF, 0xFFFF'FFFF, 0xFFFF'FFFF);
   config.timeout = std::chrono::milliseconds(100);
   const auto begin = std::chrono::steady_clock::now();
-  CHECK(code_of("program p workgroup(1) { output o: u32[1]; o[0] = 1; }", {}, config) == ErrorCode::Timeout);
+  CHECK(code_of("program p workgroup(1) { output o: u32[1]; o[0] = 1; }", {}, config) ==
+        ErrorCode::Timeout);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
 }
 
@@ -268,7 +288,8 @@ TEST_CASE("zero-length inputs are fine") {
 }
 
 TEST_CASE("nothing but a zero-length input-output infers an empty grid") {
-  const auto out = dispatch("program p workgroup(4) { readwrite y: u32[]; y[invocation.x] = 1; }", {{}});
+  const auto out =
+      dispatch("program p workgroup(4) { readwrite y: u32[]; y[invocation.x] = 1; }", {{}});
   REQUIRE(out.has_value());
   REQUIRE(out->size() == 1);
   CHECK((*out)[0].empty());
@@ -302,8 +323,10 @@ TEST_CASE("workgroup_override changes the size and is validated") {
   const auto out = dispatch(text, {}, config);
   REQUIRE(out.has_value());
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(words_of((*out)[0])[i] == 3000 + i / 3);
-  for (const std::array<std::uint32_t, 3> bad :
-       {std::array<std::uint32_t, 3>{0, 1, 1}, {65537, 1, 1}, {1024, 1024, 1024}, {0xFFFF'FFFF, 0xFFFF'FFFF, 2}}) {
+  for (const std::array<std::uint32_t, 3> bad : {std::array<std::uint32_t, 3>{0, 1, 1},
+                                                 {65537, 1, 1},
+                                                 {1024, 1024, 1024},
+                                                 {0xFFFF'FFFF, 0xFFFF'FFFF, 2}}) {
     config.workgroup_override = bad;
     const ErrorCode code = code_of(text, {}, config);
     CHECK((code == ErrorCode::BadInputs || code == ErrorCode::InvalidProgram));
@@ -345,7 +368,8 @@ TEST_CASE("identity and profile of the reference backend") {
   ReferenceOptions narrow;
   narrow.subgroup_width = 8;
   CHECK(make_reference_backend(narrow)->device_profile().subgroup_size == 8);
-  CHECK(make_reference_backend(narrow)->device_feature_cache_key() != backend->device_feature_cache_key());
+  CHECK(make_reference_backend(narrow)->device_feature_cache_key() !=
+        backend->device_feature_cache_key());
 }
 
 TEST_CASE("eight threads share one backend") {
@@ -355,7 +379,8 @@ TEST_CASE("eight threads share one backend") {
   std::vector<std::thread> threads;
   for (std::uint32_t t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      const std::vector<Bytes> in{bytes_of(Words{t}), bytes_of(counting(16)), bytes_of(counting(16, t))};
+      const std::vector<Bytes> in{bytes_of(Words{t}), bytes_of(counting(16)),
+                                  bytes_of(counting(16, t))};
       std::vector<Bytes> slots;
       for (int i = 0; i < 25; ++i) {
         const auto done = backend->dispatch_borrowed_into(program, spans_of(in), slots);

@@ -165,6 +165,16 @@ TEST_CASE("format: a comment between any two tokens is kept, and formatting is i
   }
 }
 
+TEST_CASE("format: hexadecimal numbers keep their spelling, decimals become canonical") {
+  CHECK(formatted("program p workgroup(1) { readwrite b: u32[]; b[0] = 0xFFu32 ^ 0X1f + 007; }") ==
+        "program p workgroup(1) {\n  readwrite b: u32[];\n  b[0] = 0xFFu32 ^ (0X1f + 7);\n}\n");
+  CHECK(formatted("program p workgroup(1) { let x = - 0x10i32; let y = -0x10i32; }") ==
+        "program p workgroup(1) {\n  let x = -0x10i32;\n  let y = -0x10i32;\n}\n");
+  // Without the text there is no spelling to keep.
+  CHECK(ir::print(testing::parsed("program p workgroup(1) { let x = 0xFFu64; }")) ==
+        "program p workgroup(1) {\n  let x = 255u64;\n}\n");
+}
+
 TEST_CASE("format: random programs with random comments keep all comments, twice the same") {
   const std::uint64_t seed = testing::run_seed();
   testing::Random random(seed);

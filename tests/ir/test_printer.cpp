@@ -140,18 +140,18 @@ TEST_CASE("printer: atomics with their orderings") {
         "atomic_compare_exchange.acq_rel(b[0], 1, 2)");
 }
 
-TEST_CASE("printer: parentheses only where the tree needs them") {
+TEST_CASE("printer: parentheses where the tree needs them, and around mixed bit operators") {
   CHECK(expression("((a)) + (b * c)") == "a + b * c");
   CHECK(expression("(a + b) * c") == "(a + b) * c");
   CHECK(expression("(a - b) - c") == "a - b - c");
   CHECK(expression("a - (b - c)") == "a - (b - c)");
   CHECK(expression("a - (b + c)") == "a - (b + c)");
   CHECK(expression("a * (b / c)") == "a * (b / c)");
-  CHECK(expression("(a & b) == c") == "a & b == c");
-  CHECK(expression("a & (b << c)") == "a & b << c");
+  CHECK(expression("(a & b) == c") == "(a & b) == c");
+  CHECK(expression("a & (b << c)") == "a & (b << c)");
   CHECK(expression("(a | b) & c") == "(a | b) & c");
   CHECK(expression("p && (q || p)") == "p && (q || p)");
-  CHECK(expression("(p && q) || p") == "p && q || p");
+  CHECK(expression("(p && q) || p") == "(p && q) || p");
   CHECK(expression("(a < b) == (b < c)") == "a < b == b < c");
   CHECK(expression("p == (q == p)") == "p == (q == p)");
   CHECK(expression("b[(a + 1)]") == "b[a + 1]");
@@ -167,8 +167,17 @@ TEST_CASE("printer: every pair of infix operators keeps its tree, on either side
       // Types do not matter to the parser, nor to the printer.
       const std::string left = expression(fmt::format("{}({}(a, b), c)", outer.name, inner.name));
       const std::string right = expression(fmt::format("{}(a, {}(b, c))", outer.name, inner.name));
-      const bool left_parens = inner.precedence < outer.precedence;
-      const bool right_parens = inner.precedence <= outer.precedence;
+      // Beside what precedence demands: different operators of which one is of the bits, && in ||.
+      const auto is_bits = [](std::string_view op) {
+        return op == "&" || op == "|" || op == "^" || op == "<<" || op == ">>";
+      };
+      const auto is_logic = [](std::string_view op) { return op == "&&" || op == "||"; };
+      const bool mixes_bits =
+          (is_bits(outer.infix) || is_bits(inner.infix)) && !is_logic(outer.infix);
+      const bool mixes_logic = is_logic(outer.infix) && is_logic(inner.infix);
+      const bool unclear = outer.infix != inner.infix && (mixes_bits || mixes_logic);
+      const bool left_parens = unclear || inner.precedence < outer.precedence;
+      const bool right_parens = unclear || inner.precedence <= outer.precedence;
       CHECK((left.find('(') != std::string::npos) == left_parens);
       CHECK((right.find('(') != std::string::npos) == right_parens);
     }

@@ -14,7 +14,8 @@ TEST_CASE("an async load brings what was there at the issue, at the wait") {
     loop i in 0..4 { o[i] = t[i]; }
     async_wait(a);
     loop i in 0..4 { o[4 + i] = t[i]; }
-  })", {bytes_of(Words{1, 2, 3, 4})});
+  })",
+                       {bytes_of(Words{1, 2, 3, 4})});
   CHECK(words_of(out[0]) == Words{1, 99, 3, 4});
   CHECK(words_of(out[1]) == Words{0, 0, 0, 0, 1, 2, 3, 4});
 }
@@ -29,7 +30,8 @@ TEST_CASE("an async store writes at the wait what was there at the issue") {
     t[0] = 77;
     loop i in 0..4 { o[i] = s[i]; }
     async_wait(a);
-  })", {bytes_of(Words{1, 2, 3, 4})});
+  })",
+                       {bytes_of(Words{1, 2, 3, 4})});
   CHECK(words_of(out[0]) == Words{1, 10, 11, 4});
   CHECK(words_of(out[1]) == Words{1, 2, 3, 4});
 }
@@ -48,7 +50,8 @@ TEST_CASE("reading past the end gives zeros, writing past it is cut") {
     async_wait(b);
     async_store(r[4294967295], t[0], 4, b);
     async_wait(b);
-  })", {bytes_of(Words{1, 2, 3})});
+  })",
+                       {bytes_of(Words{1, 2, 3})});
   CHECK(words_of(out[0]) == Words{50, 2, 3, 0});
   CHECK(words_of(out[1]) == Words{0, 0, 50});
 }
@@ -62,7 +65,8 @@ TEST_CASE("each invocation copies for itself, and waits for its own copies") {
     async_wait(fetch);
     barrier;
     loop k in 0..4 { o[local.x * 4 + k] = t[local.x * 4 + k]; }
-  })", {bytes_of(counting(32))});
+  })",
+                              {bytes_of(counting(32))});
   for (std::uint32_t i = 0; i < 32; ++i) CHECK(out[i] == (7 - i / 4) * 4 + i % 4);
 }
 
@@ -79,7 +83,8 @@ TEST_CASE("tags are independent") {
     o[2] = t[0]; o[3] = t[1];
     async_wait(first);
     o[4] = t[0];
-  })", {bytes_of(Words{7, 8})});
+  })",
+                              {bytes_of(Words{7, 8})});
   CHECK(out == Words{0, 8, 7, 8, 7, 0});
 }
 
@@ -91,7 +96,8 @@ TEST_CASE("several copies under one tag land in the order of their issue") {
     loop i in 0..5 { async_load(t[0], s[i], 1, a); }
     async_wait(a);
     o[0] = t[0];
-  })", {bytes_of(counting(5, 40))});
+  })",
+                              {bytes_of(counting(5, 40))});
   CHECK(out == Words{44});
 }
 
@@ -107,7 +113,8 @@ TEST_CASE("only the active invocations issue, and only they wait") {
     barrier;
     async_wait(a);
     o[4 + local.x] = t[local.x];
-  })", {bytes_of(Words{5, 6, 7, 8})});
+  })",
+                              {bytes_of(Words{5, 6, 7, 8})});
   CHECK(out == Words{5, 0, 0, 0, 5, 0, 7, 0});
 }
 
@@ -118,12 +125,14 @@ TEST_CASE("a copy that nobody waits for is not visible") {
     t[0] = 9;
     if s[0] == 5 { async_wait(a); }
     async_store(s[0], t[0], 1, a);
-  })", {bytes_of(Words{1})});
+  })",
+                       {bytes_of(Words{1})});
   CHECK(words_of(out[0]) == Words{1});
 }
 
 TEST_CASE("copies of narrow, wide and float elements") {
-  const auto out = run(R"(program p workgroup(1) {
+  const auto out =
+      run(R"(program p workgroup(1) {
     readonly a: u8[]; readonly b: f64[]; readonly c: f32[];
     output x: u8[5]; output y: f64[2]; output z: f32[2];
     workgroup ta: u8[5]; workgroup tb: f64[2]; workgroup tc: f32[2];
@@ -131,8 +140,9 @@ TEST_CASE("copies of narrow, wide and float elements") {
     async_wait(l);
     async_store(x[0], ta[0], 4, s); async_store(y[0], tb[0], 2, s); async_store(z[0], tc[0], 2, s);
     async_wait(s);
-  })", {bytes_of(std::vector<std::uint8_t>{200, 201, 202}), bytes_of(std::vector<double>{0.5, -3.25}),
-        bytes_of(Words{0x3F80'0000, 0x4000'0000})});
+  })",
+          {bytes_of(std::vector<std::uint8_t>{200, 201, 202}),
+           bytes_of(std::vector<double>{0.5, -3.25}), bytes_of(Words{0x3F80'0000, 0x4000'0000})});
   CHECK(values_of<std::uint8_t>(out[0]) == std::vector<std::uint8_t>{0, 200, 201, 202, 0});
   CHECK(values_of<double>(out[1]) == std::vector<double>{0.5, -3.25});
   CHECK(words_of(out[2]) == Words{0x3F80'0000, 0x4000'0000});
@@ -147,6 +157,7 @@ TEST_CASE("a copy issued before a grid barrier can be waited for after it") {
     gridsync;
     async_wait(a);
     o[invocation.x] = t[local.x];
-  })", {bytes_of(Words{5, 6, 7, 8})}, on_grid(2));
+  })",
+                              {bytes_of(Words{5, 6, 7, 8})}, on_grid(2));
   CHECK(out == Words{5, 6, 7, 8});
 }

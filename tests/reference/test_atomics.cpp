@@ -15,24 +15,45 @@ namespace {
 
 template <class T>
 struct Name;
-template <> struct Name<std::uint32_t> { static constexpr const char* text = "u32"; };
-template <> struct Name<std::int32_t> { static constexpr const char* text = "i32"; };
-template <> struct Name<std::uint64_t> { static constexpr const char* text = "u64"; };
-template <> struct Name<std::int64_t> { static constexpr const char* text = "i64"; };
+template <>
+struct Name<std::uint32_t> {
+  static constexpr const char* text = "u32";
+};
+template <>
+struct Name<std::int32_t> {
+  static constexpr const char* text = "i32";
+};
+template <>
+struct Name<std::uint64_t> {
+  static constexpr const char* text = "u64";
+};
+template <>
+struct Name<std::int64_t> {
+  static constexpr const char* text = "i64";
+};
 
 template <class T>
 T apply(AtomicOp op, T old, T value) {
   using U = std::make_unsigned_t<T>;
   switch (op) {
-    case AtomicOp::Add: return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
-    case AtomicOp::Sub: return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
-    case AtomicOp::Or: return old | value;
-    case AtomicOp::And: return old & value;
-    case AtomicOp::Xor: return old ^ value;
-    case AtomicOp::Min: return std::min(old, value);
-    case AtomicOp::Max: return std::max(old, value);
-    case AtomicOp::Exchange: return value;
-    case AtomicOp::CompareExchange: break;
+    case AtomicOp::Add:
+      return static_cast<T>(static_cast<U>(old) + static_cast<U>(value));
+    case AtomicOp::Sub:
+      return static_cast<T>(static_cast<U>(old) - static_cast<U>(value));
+    case AtomicOp::Or:
+      return old | value;
+    case AtomicOp::And:
+      return old & value;
+    case AtomicOp::Xor:
+      return old ^ value;
+    case AtomicOp::Min:
+      return std::min(old, value);
+    case AtomicOp::Max:
+      return std::max(old, value);
+    case AtomicOp::Exchange:
+      return value;
+    case AtomicOp::CompareExchange:
+      break;
   }
   return old;
 }
@@ -41,8 +62,8 @@ T apply(AtomicOp op, T old, T value) {
 template <class T>
 void check_op(AtomicOp op, bool shared) {
   using Limits = std::numeric_limits<T>;
-  const std::vector<T> values{T(5), T(-3), Limits::max(), Limits::min(), T(1), T(0),
-                              T(0x55), Limits::max(), T(-1), T(12)};
+  const std::vector<T> values{T(5), T(-3),   Limits::max(), Limits::min(), T(1),
+                              T(0), T(0x55), Limits::max(), T(-1),         T(12)};
   const std::string type = Name<T>::text;
   const std::string text = fmt::format(
       R"(program p workgroup(1) {{
@@ -71,7 +92,8 @@ void check_op(AtomicOp op, bool shared) {
 
 template <class T>
 void check_all(bool shared) {
-  for (std::size_t i = 0; i + 1 < ir::kAtomicOpCount; ++i) check_op<T>(static_cast<AtomicOp>(i), shared);
+  for (std::size_t i = 0; i + 1 < ir::kAtomicOpCount; ++i)
+    check_op<T>(static_cast<AtomicOp>(i), shared);
 }
 
 template <class T>
@@ -117,7 +139,8 @@ TEST_CASE("compare-exchange changes only what is as expected, and gives the old 
 TEST_CASE("every ordering of an atomic gives the same value") {
   for (const char* ordering : {"relaxed", "acquire", "release", "acq_rel", "seq_cst"}) {
     const auto out = run(fmt::format("program p workgroup(32) {{ readwrite n: u32[1]; "
-                                     "atomic_add.{}(n[0], local.x); }}", ordering),
+                                     "atomic_add.{}(n[0], local.x); }}",
+                                     ordering),
                          {bytes_of(Words{100})});
     CHECK(words_of(out[0]) == Words{100 + 496});
   }
@@ -128,7 +151,8 @@ TEST_CASE("tickets from atomic_add are all different over the whole grid") {
     readwrite n: u32[1];
     output seen: u32[320];
     atomic_add(seen[atomic_add(n[0], 1)], 1);
-  })", {zero_words(1)}, on_grid(10));
+  })",
+                       {zero_words(1)}, on_grid(10));
   CHECK(words_of(out[0]) == Words{320});
   CHECK(words_of(out[1]) == Words(320, 1));
 }
@@ -152,7 +176,8 @@ TEST_CASE("an atomic past the end does nothing, gives zero and is counted") {
     readwrite n: u32[];
     output o: u32[4];
     o[local.x] = atomic_add(n[local.x * 1073741824 + 1], 5) + 1;
-  })"), {bytes_of(Words{7, 8})});
+  })"),
+                                     {bytes_of(Words{7, 8})});
   REQUIRE(out.has_value());
   CHECK(words_of((*out)[0]) == Words{7, 13});
   CHECK(words_of((*out)[1]) == Words{9, 1, 1, 1});
@@ -180,7 +205,8 @@ TEST_CASE("a 64-bit compare-exchange past the end gives zero") {
     output o: u64[2];
     o[0] = atomic_compare_exchange(n[len(n)], 0u64, 9u64);
     o[1] = atomic_sub(n[len(n) + 4294967294], 1u64);
-  })", {bytes_of(std::vector<std::uint64_t>{5})});
+  })",
+                       {bytes_of(std::vector<std::uint64_t>{5})});
   CHECK(values_of<std::uint64_t>(out[0]) == std::vector<std::uint64_t>{5});
   CHECK(values_of<std::uint64_t>(out[1]) == std::vector<std::uint64_t>{0, 0});
 }
@@ -191,8 +217,11 @@ TEST_CASE("f32 atomic add rounds, flushes and keeps the one NaN") {
     readonly x: f32[];
     output old: f32[6];
     loop k in 0..6 { old[k] = atomic_add(s[k], x[k]); }
-  })", {bytes_of(Words{0x3F80'0000, 0x0080'0001, 0x7F80'0000, 0x0000'0001, 0x7F80'0001, 0x4B80'0000}),
-        bytes_of(Words{0x3F00'0000, 0x8080'0000, 0xFF80'0000, 0x8000'0001, 0x0000'0000, 0x3F80'0000})});
+  })",
+                       {bytes_of(Words{0x3F80'0000, 0x0080'0001, 0x7F80'0000, 0x0000'0001,
+                                       0x7F80'0001, 0x4B80'0000}),
+                        bytes_of(Words{0x3F00'0000, 0x8080'0000, 0xFF80'0000, 0x8000'0001,
+                                       0x0000'0000, 0x3F80'0000})});
   CHECK(words_of(out[0]) ==
         Words{0x3FC0'0000, 0, 0x7FC0'0000, 0x0000'0000, 0x7FC0'0000, 0x4B80'0000});
   CHECK(words_of(out[1]) ==
@@ -216,12 +245,14 @@ TEST_CASE("an atomic in an inactive branch does not happen") {
     if local.x % 4 == 0 { atomic_add(n[0], 1); } else { atomic_add(n[1], 1); }
     if local.x > 7 { return; }
     atomic_add(n[1], 100);
-  })", {zero_words(2)});
+  })",
+                       {zero_words(2)});
   CHECK(words_of(out[0]) == Words{4, 812});
 }
 
 TEST_CASE("a lock-free maximum by compare-exchange") {
-  const auto out = run(R"(program p workgroup(16) {
+  const auto out = run(
+      R"(program p workgroup(16) {
     readonly x: u32[];
     readwrite best: u32[1];
     let seen = best[0];
@@ -231,6 +262,7 @@ TEST_CASE("a lock-free maximum by compare-exchange") {
       if now == seen { return; }
       seen = now;
     }
-  })", {bytes_of(Words{3, 9, 27, 81, 100, 7, 45, 99, 2, 64, 31, 8, 77, 98, 5, 1}), zero_words(1)});
+  })",
+      {bytes_of(Words{3, 9, 27, 81, 100, 7, 45, 99, 2, 64, 31, 8, 77, 98, 5, 1}), zero_words(1)});
   CHECK(words_of(out[0]) == Words{100});
 }

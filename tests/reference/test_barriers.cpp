@@ -28,7 +28,8 @@ TEST_CASE("every ordering is a workgroup barrier") {
       output o: u32[96];
       workgroup t: u32[96];
       t[local.x] = local.x * local.x;
-      barrier.)") + ordering + R"(;
+      barrier.)") + ordering +
+                             R"(;
       o[local.x] = t[95 - local.x];
     })";
     const Words out = run_words(text);
@@ -44,7 +45,8 @@ TEST_CASE("a storage write before a workgroup barrier is seen after it by the wo
     let other = o[workgroup_id.x * 8 + (7 - local.x)];
     barrier;
     o[invocation.x] = other;
-  })", {}, on_grid(2));
+  })",
+                              {}, on_grid(2));
   for (std::uint32_t i = 0; i < 16; ++i) CHECK(out[i] == i / 8 * 8 + (7 - i % 8) + 1);
 }
 
@@ -66,7 +68,8 @@ TEST_CASE("workgroup memory starts as zeros in every workgroup") {
     workgroup t: u32[4];
     o[invocation.x] = t[local.x];
     t[local.x] = 77;
-  })", {}, on_grid(16));
+  })",
+                              {}, on_grid(16));
   CHECK(out == Words(64, 0));
 }
 
@@ -77,7 +80,8 @@ TEST_CASE("grid barrier: every write before it is visible to every invocation af
     o[invocation.x] = invocation.x * 3;
     gridsync;
     r[invocation.x] = o[31 - invocation.x];
-  })", {}, on_grid(8));
+  })",
+                       {}, on_grid(8));
   const Words read = words_of(out[1]);
   for (std::uint32_t i = 0; i < 32; ++i) CHECK(read[i] == (31 - i) * 3);
 }
@@ -93,7 +97,8 @@ TEST_CASE("grid barrier: a local assigned before is read after with its current 
     x = x + 1;
     gridsync;
     o[invocation.x] = o[invocation.x] * 10 + x % 10;
-  })", {}, on_grid(4));
+  })",
+                              {}, on_grid(4));
   for (std::uint32_t i = 0; i < 16; ++i) {
     const std::uint32_t x = (1u << i) + (i % 2 == 1 ? 1000 : 0);
     CHECK(out[i] == x * 10 + (x + 1) % 10);
@@ -109,7 +114,8 @@ TEST_CASE("grid barrier: the let of an atomic is not run again") {
     atomic_add(o[ticket], 1);
     gridsync;
     atomic_add(o[ticket], 10);
-  })", {zero_words(1)}, on_grid(4));
+  })",
+                       {zero_words(1)}, on_grid(4));
   CHECK(words_of(out[0]) == Words{16});
   CHECK(words_of(out[1]) == Words(16, 11));
 }
@@ -123,7 +129,8 @@ TEST_CASE("grid barrier: the let of a load keeps the value from before") {
     x[7 - invocation.x] = 1000;
     gridsync;
     o[invocation.x] = before;
-  })", {bytes_of(counting(8, 5))}, on_grid(2));
+  })",
+                       {bytes_of(counting(8, 5))}, on_grid(2));
   CHECK(words_of(out[0]) == Words(8, 1000));
   CHECK(words_of(out[1]) == counting(8, 5));
 }
@@ -138,7 +145,8 @@ TEST_CASE("grid barrier: an invocation that returned stays returned") {
     if invocation.x % 3 == 1 { return; }
     gridsync;
     o[invocation.x] = o[invocation.x] + 1;
-  })", {}, on_grid(4));
+  })",
+                              {}, on_grid(4));
   for (std::uint32_t i = 0; i < 16; ++i) CHECK(out[i] == i % 3 + 1);
 }
 
@@ -147,7 +155,8 @@ TEST_CASE("grid barrier: a workgroup that returned whole does not block the othe
     output o: u32[16];
     if workgroup_id.x == 1 { return; }
     loop k in 0..3 { gridsync; o[invocation.x] = o[invocation.x] + 1; }
-  })", {}, on_grid(4));
+  })",
+                              {}, on_grid(4));
   for (std::uint32_t i = 0; i < 16; ++i) CHECK(out[i] == (i / 4 == 1 ? 0u : 3u));
 }
 
@@ -158,7 +167,8 @@ TEST_CASE("grid barrier: everything returned before it") {
     if invocation.x < 100 { return; }
     gridsync;
     o[invocation.x] = 4;
-  })", {}, on_grid(2)) == Words(8, 3));
+  })",
+                  {}, on_grid(2)) == Words(8, 3));
 }
 
 TEST_CASE("grid barrier: workgroup memory keeps its contents") {
@@ -172,7 +182,8 @@ TEST_CASE("grid barrier: workgroup memory keeps its contents") {
     t[local.x] = t[local.x] + 1;
     gridsync;
     o[invocation.x] = o[invocation.x] * 1000 + t[local.x];
-  })", {}, on_grid(3));
+  })",
+                              {}, on_grid(3));
   for (std::uint32_t i = 0; i < 12; ++i) {
     CHECK(out[i] == (i / 4 * 4 + 3 - i % 4) * 7 * 1000 + i * 7 + 1);
   }
@@ -243,7 +254,8 @@ TEST_CASE("grid barrier inside blocks and regions") {
       { o[invocation.x] = x; gridsync; x = x + o[5 - invocation.x]; }
       region "inner" { gridsync; o[invocation.x] = x; }
     }
-  })", {}, on_grid(3));
+  })",
+                              {}, on_grid(3));
   CHECK(out == Words(6, 10));
 }
 
@@ -262,7 +274,8 @@ TEST_CASE("grid barrier: several outputs, 64-bit locals, workgroup atomics") {
     b[invocation.x] = negative;
     gridsync;
     c[invocation.x] = real;
-  })", {}, on_grid(2));
+  })",
+                       {}, on_grid(2));
   const auto a = values_of<std::uint64_t>(out[0]);
   const auto b = values_of<std::int64_t>(out[1]);
   const auto c = values_of<double>(out[2]);
@@ -298,7 +311,8 @@ TEST_CASE("grid barrier: results are the same with any order of workgroups") {
   Words a = counting(40, 9);
   for (int k = 0; k < 20; ++k) {
     const Words old = a;
-    for (std::size_t i = 0; i < 40; ++i) a[i] = old[i] ^ (old[(i + 39) % 40] * 3 + old[(i + 1) % 40]);
+    for (std::size_t i = 0; i < 40; ++i)
+      a[i] = old[i] ^ (old[(i + 39) % 40] * 3 + old[(i + 1) % 40]);
   }
   CHECK(forward == a);
 }
@@ -311,6 +325,7 @@ TEST_CASE("on one workgroup the grid barrier is a workgroup barrier with storage
     let x = o[63 - local.x];
     gridsync;
     o[local.x] = x;
-  })", {}, on_grid(1));
+  })",
+                              {}, on_grid(1));
   for (std::uint32_t i = 0; i < 64; ++i) CHECK(out[i] == 63 - i);
 }

@@ -112,7 +112,8 @@ TEST_CASE("arguments are evaluated left to right, once each") {
     output o: u32[1];
     op order(a: u32, b: u32, c: u32) -> u32 { yield a * 100 + b * 10 + c + a * 0; }
     o[0] = order(atomic_add(n[0], 1), atomic_add(n[0], 1), atomic_add(n[0], 1));
-  })", {bytes_of(Words{4})});
+  })",
+                       {bytes_of(Words{4})});
   CHECK(words_of(out[1]) == Words{456});
   CHECK(words_of(out[0]) == Words{7});
 }
@@ -127,17 +128,21 @@ TEST_CASE("a call as a statement of its own is harmless") {
 }
 
 TEST_CASE("a chain of calls as deep as there are operations") {
-  std::string text = "program p workgroup(3) {\n  output o: u32[3];\n  op step0(a: u32) -> u32 { yield a + 1; }\n";
+  std::string text =
+      "program p workgroup(3) {\n  output o: u32[3];\n  op step0(a: u32) -> u32 { yield a + 1; }\n";
   for (int i = 1; i < 200; ++i) {
-    text += fmt::format("  op step{}(a: u32) -> u32 {{ let t = step{}(a); yield t + 1; }}\n", i, i - 1);
+    text +=
+        fmt::format("  op step{}(a: u32) -> u32 {{ let t = step{}(a); yield t + 1; }}\n", i, i - 1);
   }
   CHECK(run_words(text + "  o[local.x] = step199(local.x);\n}\n") == Words{200, 201, 202});
 }
 
 TEST_CASE("an exponential chain of calls is stopped by the timeout") {
-  std::string text = "program p workgroup(1) {\n  output o: u32[1];\n  op step0(a: u32) -> u32 { yield a + 1; }\n";
+  std::string text =
+      "program p workgroup(1) {\n  output o: u32[1];\n  op step0(a: u32) -> u32 { yield a + 1; }\n";
   for (int i = 1; i < 60; ++i) {
-    text += fmt::format("  op step{0}(a: u32) -> u32 {{ yield step{1}(a) + step{1}(a + 1); }}\n", i, i - 1);
+    text += fmt::format("  op step{0}(a: u32) -> u32 {{ yield step{1}(a) + step{1}(a + 1); }}\n", i,
+                        i - 1);
   }
   text += "  o[0] = step59(1);\n}\n";
   DispatchConfig config = on_grid(1);
@@ -148,9 +153,11 @@ TEST_CASE("an exponential chain of calls is stopped by the timeout") {
 }
 
 TEST_CASE("an exponential chain of calls that is short enough gives its value") {
-  std::string text = "program p workgroup(1) {\n  output o: u32[1];\n  op step0(a: u32) -> u32 { yield a; }\n";
+  std::string text =
+      "program p workgroup(1) {\n  output o: u32[1];\n  op step0(a: u32) -> u32 { yield a; }\n";
   for (int i = 1; i < 12; ++i) {
-    text += fmt::format("  op step{0}(a: u32) -> u32 {{ yield step{1}(a) + step{1}(a); }}\n", i, i - 1);
+    text +=
+        fmt::format("  op step{0}(a: u32) -> u32 {{ yield step{1}(a) + step{1}(a); }}\n", i, i - 1);
   }
   CHECK(run_words(text + "  o[0] = step11(3);\n}\n") == Words{3u << 11});
 }

@@ -62,7 +62,8 @@ std::vector<std::uint64_t> interesting(Type type) {
   return bits;
 }
 
-std::uint64_t through(felsite::reference::UnaryKernel kernel, Type from, Type to, std::uint64_t bits) {
+std::uint64_t through(felsite::reference::UnaryKernel kernel, Type from, Type to,
+                      std::uint64_t bits) {
   std::uint64_t lane = 0;
   std::uint64_t result = 0;
   lane_from_bits(from, bits, &lane);

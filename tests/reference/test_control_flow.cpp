@@ -137,7 +137,8 @@ TEST_CASE("both sides of && and || are evaluated") {
     output o: bool[2];
     o[0] = false && atomic_add(n[0], 1) == 0;
     o[1] = true || atomic_add(n[1], 1) == 0;
-  })", {zero_words(2)});
+  })",
+                       {zero_words(2)});
   CHECK(words_of(out[0]) == Words{1, 1});
   CHECK(words_of(out[1]) == Words{0, 1});
 }
@@ -149,7 +150,8 @@ TEST_CASE("both arms of select are evaluated, left to right") {
     o[0] = select(false, atomic_add(n[0], 1), atomic_add(n[0], 10));
     o[1] = atomic_add(n[0], 100) * 1000 + atomic_add(n[0], 0);
     o[2] = select(atomic_exchange(n[0], 7) == 111, atomic_add(n[0], 1), 0);
-  })", {zero_words(1)});
+  })",
+                       {zero_words(1)});
   CHECK(words_of(out[1]) == Words{1, 11111, 7});
   CHECK(words_of(out[0]) == Words{8});
 }
@@ -159,7 +161,8 @@ TEST_CASE("the index of a store is evaluated before its value") {
     readwrite n: u32[1];
     output o: u32[4];
     o[atomic_add(n[0], 1)] = atomic_add(n[0], 1) + 10;
-  })", {zero_words(1)});
+  })",
+                       {zero_words(1)});
   CHECK(words_of(out[1]) == Words{11, 0, 0, 0});
 }
 
@@ -175,7 +178,8 @@ TEST_CASE("ids over a three-dimensional grid") {
              && num_workgroups.x == 3 && num_workgroups.y == 2 && num_workgroups.z == 4
              && workgroup_size.x == 2 && workgroup_size.y == 3 && workgroup_size.z == 2;
     o[slot] = o[slot] + select(check, 1, 1000);
-  })", {}, on_grid(3, 2, 4));
+  })",
+                              {}, on_grid(3, 2, 4));
   CHECK(out == Words(288, 1));
 }
 
@@ -206,7 +210,8 @@ TEST_CASE("nesting 200 deep runs") {
 TEST_CASE("a long chain of assignments in a deep expression") {
   std::string sum = "1";
   for (int i = 0; i < 1000; ++i) sum = "(" + sum + " + 1)";
-  CHECK(run_words("program p workgroup(1) { output o: u32[1]; o[0] = " + sum + "; }") == Words{1001});
+  CHECK(run_words("program p workgroup(1) { output o: u32[1]; o[0] = " + sum + "; }") ==
+        Words{1001});
 }
 
 TEST_CASE("a name reused in a later scope is a new variable") {
@@ -215,4 +220,23 @@ TEST_CASE("a name reused in a later scope is a new variable") {
     if local.x == 0 { let t = 5; t = t + 1; o[0] = t; }
     if local.x == 1 { let t = 8; o[1] = t; }
   })") == Words{6, 8});
+}
+
+TEST_CASE("changing the variable that was the condition does not change the arm taken") {
+  CHECK(run_words(R"(program p workgroup(4) {
+    output o: u32[4];
+    let c = local.x < 2;
+    let x = o[local.x];
+    if c { c = false; o[local.x] = o[local.x] + 1; } else { c = true; o[local.x] = x + 10; }
+    if c { o[local.x] = o[local.x] + 100; }
+  })") == Words{1, 1, 110, 110});
+}
+
+TEST_CASE("changing the variable that was the bound of a loop does not change the trips") {
+  CHECK(run_words(R"(program p workgroup(2) {
+    output o: u32[2];
+    let from = local.x;
+    let to = 3;
+    loop k in from..to { from = 0; to = to - 1; o[local.x] = o[local.x] * 10 + k + 1; }
+  })") == Words{123, 23});
 }

@@ -63,19 +63,42 @@ std::vector<std::uint64_t> interesting(Type type) {
   const long double ulp = std::ldexp(1.0L, 1 - format.precision);
   const long double least = std::ldexp(1.0L, format.least_exponent);
   const long double largest = std::ldexp(2.0L - ulp, format.top_exponent - 1);
-  std::vector<long double> values{0,        0.5L,        1,       1 + ulp,  1 - ulp / 2, 1.5L, 2,
-                                  2.5L,     3,           7,       1.0L / 3, 3.14159265L, 0.1L, 100,
-                                  least,    least * 1.5L, least * (1 + ulp), least * 2, largest,
-                                  largest * 0.75L, 1 / least / 4, std::sqrt(least), std::sqrt(largest),
-                                  1 / ulp,  0.5L / ulp,  0.5L / ulp + 0.5L, 0.5L - ulp / 4, kInf};
+  std::vector<long double> values{0,
+                                  0.5L,
+                                  1,
+                                  1 + ulp,
+                                  1 - ulp / 2,
+                                  1.5L,
+                                  2,
+                                  2.5L,
+                                  3,
+                                  7,
+                                  1.0L / 3,
+                                  3.14159265L,
+                                  0.1L,
+                                  100,
+                                  least,
+                                  least * 1.5L,
+                                  least * (1 + ulp),
+                                  least * 2,
+                                  largest,
+                                  largest * 0.75L,
+                                  1 / least / 4,
+                                  std::sqrt(least),
+                                  std::sqrt(largest),
+                                  1 / ulp,
+                                  0.5L / ulp,
+                                  0.5L / ulp + 0.5L,
+                                  0.5L - ulp / 4,
+                                  kInf};
   std::vector<std::uint64_t> bits{encoded(kNan, type)};
   for (const long double value : values) {
     bits.push_back(encoded(rounded(value, type), type));
     bits.push_back(encoded(rounded(-value, type), type));
   }
   std::mt19937_64 random(kSeed);
-  const std::uint64_t mask = info(type).bytes == 8 ? ~std::uint64_t{0}
-                                                   : (std::uint64_t{1} << info(type).bytes * 8) - 1;
+  const std::uint64_t mask =
+      info(type).bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << info(type).bytes * 8) - 1;
   for (int i = 0; i < 60; ++i) bits.push_back(felsite::truth::canonical(random() & mask, type));
   return bits;
 }
@@ -95,7 +118,8 @@ long double once_rounded(Quad x) {
 }
 
 long double basic(BinaryOp op, long double a, long double b, Type type) {
-  const bool special = std::isnan(a) || std::isnan(b) || std::isinf(a) || std::isinf(b) || b == 0 || a == 0;
+  const bool special =
+      std::isnan(a) || std::isnan(b) || std::isinf(a) || std::isinf(b) || b == 0 || a == 0;
   if (type == Type::F64 && !special) {
     const Quad qa = static_cast<Quad>(a);
     const Quad qb = static_cast<Quad>(b);
@@ -119,7 +143,8 @@ void check_basic(BinaryOp op) {
     const auto values = interesting(type);
     for (const std::uint64_t a : values) {
       for (const std::uint64_t b : values) {
-        const std::uint64_t expected = encoded(basic(op, decoded(a, type), decoded(b, type), type), type);
+        const std::uint64_t expected =
+            encoded(basic(op, decoded(a, type), decoded(b, type), type), type);
         if (binary_bits(op, type, a, b) == expected) continue;
         CAPTURE(info(type).name);
         CAPTURE(kSeed);
@@ -205,8 +230,8 @@ TEST_CASE("square root and reciprocals, each step rounded") {
       const long double x = decoded(a, type);
       // sqrt of a double is correctly rounded on the host; the f32 ones through f64 as well.
       const Type wide = type == Type::F64 ? Type::F64 : Type::F32;
-      const long double root = wide == Type::F64 ? std::sqrt(static_cast<double>(x))
-                                                 : rounded(std::sqrt(x), Type::F32);
+      const long double root =
+          wide == Type::F64 ? std::sqrt(static_cast<double>(x)) : rounded(std::sqrt(x), Type::F32);
       CHECK(unary_bits(UnaryOp::Sqrt, type, a) == encoded(rounded(root, type), type));
       const long double one_over = basic(BinaryOp::Div, 1, x, type);
       CHECK(unary_bits(UnaryOp::Reciprocal, type, a) == encoded(one_over, type));
@@ -234,8 +259,9 @@ TEST_CASE("rounding to integers") {
 TEST_CASE("negate, abs and sign") {
   check_unary(UnaryOp::Negate, [](long double x) { return -x; });
   check_unary(UnaryOp::Abs, [](long double x) { return std::fabs(x); });
-  check_unary(UnaryOp::Sign,
-              [](long double x) { return x > 0 ? 1 : x < 0 ? -1 : std::isnan(x) ? x : 0.0L; });
+  check_unary(UnaryOp::Sign, [](long double x) {
+    return x > 0 ? 1 : x < 0 ? -1 : std::isnan(x) ? x : 0.0L;
+  });
   for (const Type type : kFloats) {
     const std::uint64_t minus_zero = encoded(-0.0L, type);
     CHECK(unary_bits(UnaryOp::Sign, type, minus_zero) == 0);
@@ -343,7 +369,8 @@ TEST_CASE("fma agrees with the host's away from the flush") {
   for (int i = 0; i < 20000; ++i) {
     const auto value = [&] {
       const auto significand = static_cast<long double>(random() >> 40 | 0x80'0000);
-      return std::ldexp(random() % 2 == 0 ? significand : -significand, static_cast<int>(random() % 60) - 50);
+      return std::ldexp(random() % 2 == 0 ? significand : -significand,
+                        static_cast<int>(random() % 60) - 50);
     };
     const long double a = value();
     const long double b = value();
@@ -351,7 +378,8 @@ TEST_CASE("fma agrees with the host's away from the flush") {
     CAPTURE(i);
     const float f32 = std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
     CHECK(fma_bits(Type::F32, a, b, c) == encoded(f32, Type::F32));
-    const double f64 = std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c));
+    const double f64 =
+        std::fma(static_cast<double>(a), static_cast<double>(b), static_cast<double>(c));
     CHECK(fma_bits(Type::F64, a, b, c) == encoded(f64, Type::F64));
   }
 }
@@ -364,7 +392,8 @@ TEST_CASE("fma of narrow floats computes in f32 and rounds to the type") {
       for (long double& x : v) {
         x = rounded(std::ldexp(static_cast<long double>(random() % 4096) - 2048, -9), type);
       }
-      const float wide = std::fma(static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]));
+      const float wide =
+          std::fma(static_cast<float>(v[0]), static_cast<float>(v[1]), static_cast<float>(v[2]));
       CHECK(fma_bits(type, v[0], v[1], v[2]) == encoded(rounded(wide, type), type));
     }
   }

@@ -1,8 +1,7 @@
 // Constant folding agrees with running the same expression.
-#include "reference/fold.h"
-
 #include <cstdlib>
 
+#include "reference/fold.h"
 #include "support/program_generator.h"
 #include "support/run_program.h"
 
@@ -67,7 +66,8 @@ TEST_CASE("folding gives the values of the contract") {
   CHECK(folded("0.0 / 0.0", "f32") == Literal{Type::F32, 0x7FC0'0000});
   CHECK(folded("1e-38f32 * 0.5", "f32") == Literal{Type::F32, 0});
   CHECK(folded("bool(nan)", "bool") == Literal{Type::Bool, 1});
-  CHECK(folded("abs_diff(-2147483648i32, 2147483647i32)", "u32") == Literal{Type::U32, 0xFFFF'FFFF});
+  CHECK(folded("abs_diff(-2147483648i32, 2147483647i32)", "u32") ==
+        Literal{Type::U32, 0xFFFF'FFFF});
   CHECK(folded("popcount(-1i64)", "u32") == Literal{Type::U32, 64});
   CHECK(folded("i8(200u8)", "i8") == Literal{Type::I8, 200});
 }

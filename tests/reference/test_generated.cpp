@@ -1,5 +1,5 @@
-// Generated programs: the interpreter against the naive evaluator, byte for byte, and against itself
-// on other threads and in other orders. FELSITE_SEED=n runs the one program of that seed.
+// Generated programs: the interpreter against the naive evaluator, byte for byte, and against
+// itself on other threads and in other orders. FELSITE_SEED=n runs the one program of that seed.
 #include <cstdlib>
 
 #include "reference/independence.h"
@@ -32,7 +32,8 @@ DispatchConfig config_of(const ProgramGenerator& generator) {
 
 std::vector<Bytes> outputs_of(const ir::Program& program, const ProgramGenerator& generator,
                               const ReferenceOptions& options) {
-  auto outputs = make_reference_backend(options)->dispatch(program, generator.inputs(), config_of(generator));
+  auto outputs =
+      make_reference_backend(options)->dispatch(program, generator.inputs(), config_of(generator));
   REQUIRE_MESSAGE(outputs.has_value(), to_string(outputs.error()));
   return *std::move(outputs);
 }
@@ -58,7 +59,8 @@ TEST_CASE("generated programs: bytes equal the naive evaluator's, in any order, 
     const std::string text = generator.text();
     INFO("FELSITE_SEED=" << seed << "\n" << text);
     const ir::Program program = valid_program(text);
-    const std::vector<Bytes> expected = NaiveEvaluator(program, generator.inputs(), generator.grid()).run();
+    const std::vector<Bytes> expected =
+        NaiveEvaluator(program, generator.inputs(), generator.grid()).run();
     ReferenceOptions options;
     options.threads = 1;
     const std::vector<Bytes> outputs = outputs_of(program, generator, options);
@@ -98,7 +100,8 @@ TEST_CASE("generated programs of many independent workgroups run in parallel to 
     options.threads = 1;
     const std::vector<Bytes> expected = outputs_of(program, generator, options);
     check_orders_and_threads(program, generator, expected, options);
-    if (seed % 6 == 0) CHECK(NaiveEvaluator(program, generator.inputs(), generator.grid()).run() == expected);
+    if (seed % 6 == 0)
+      CHECK(NaiveEvaluator(program, generator.inputs(), generator.grid()).run() == expected);
   }
 }
 

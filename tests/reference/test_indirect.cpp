@@ -11,7 +11,9 @@ const char* const kText = R"(program p workgroup(2) {
   output o: u32[64];
   indirect_dispatch(grid[1]);
   atomic_add(o[invocation.x + 16 * invocation.y + 32 * invocation.z], 1);
-  if invocation.x == 0 { o[63] = num_workgroups.x * 100 + num_workgroups.y * 10 + num_workgroups.z; }
+  if invocation.x == 0 {
+    o[63] = num_workgroups.x * 100 + num_workgroups.y * 10 + num_workgroups.z;
+  }
 })";
 
 }  // namespace
@@ -45,7 +47,8 @@ TEST_CASE("the grid is read before the program runs") {
     indirect_dispatch(grid[0]);
     grid[0] = 1;
     atomic_add(o[invocation.x], 1);
-  })", {bytes_of(Words{5, 1, 1})}, inferred_grid());
+  })",
+                       {bytes_of(Words{5, 1, 1})}, inferred_grid());
   CHECK(words_of(out[0]) == Words{1, 1, 1});
   CHECK(words_of(out[1]) == Words{1, 1, 1, 1, 1, 0, 0, 0});
 }
@@ -53,6 +56,7 @@ TEST_CASE("the grid is read before the program runs") {
 TEST_CASE("a hostile indirect grid is stopped by the timeout") {
   DispatchConfig config;
   config.timeout = std::chrono::milliseconds(100);
-  const Error error = run_error(kText, {bytes_of(Words{0, 0xFFFF'FFFF, 0xFFFF'FFFF, 0xFFFF'FFFF})}, config);
+  const Error error =
+      run_error(kText, {bytes_of(Words{0, 0xFFFF'FFFF, 0xFFFF'FFFF, 0xFFFF'FFFF})}, config);
   CHECK((error.code == ErrorCode::Timeout || error.code == ErrorCode::BadInputs));
 }

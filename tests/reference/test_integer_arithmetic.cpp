@@ -32,8 +32,16 @@ constexpr std::uint64_t kSeed = 0x5EED'0001;
 template <class T>
 std::vector<T> interesting() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values{0, 1, 2, 3, T(-1), T(-2), Limits::max(), Limits::min(),
-                        T(Limits::max() - 1), T(Limits::min() + 1)};
+  std::vector<T> values{0,
+                        1,
+                        2,
+                        3,
+                        T(-1),
+                        T(-2),
+                        Limits::max(),
+                        Limits::min(),
+                        T(Limits::max() - 1),
+                        T(Limits::min() + 1)};
   for (unsigned bit = 1; bit < kWidth<T>; bit += (bit % 3) + 1) {
     const auto power = std::uint64_t{1} << bit;
     for (const std::uint64_t near : {power - 1, power, power + 1, 0 - power, 0 - power - 1}) {
@@ -73,7 +81,8 @@ T clamped(Wide value) {
 template <class T>
 T saturated_product(T a, T b) {
   if constexpr (std::is_signed_v<T>) return clamped<T>(Wide{a} * Wide{b});
-  const UnsignedWide product = UnsignedWide{static_cast<std::uint64_t>(a)} * static_cast<std::uint64_t>(b);
+  const UnsignedWide product =
+      UnsignedWide{static_cast<std::uint64_t>(a)} * static_cast<std::uint64_t>(b);
   return product > UnsignedWide{static_cast<std::uint64_t>(std::numeric_limits<T>::max())}
              ? std::numeric_limits<T>::max()
              : static_cast<T>(product);
@@ -165,7 +174,8 @@ std::uint64_t expected(UnaryOp op, T a) {
   std::uint64_t ones = 0;
   for (unsigned i = 0; i < kWidth<T>; ++i) ones += bit_of(a, i) ? 1u : 0u;
   std::uint64_t leading = 0;
-  while (leading < kWidth<T> && !bit_of(a, kWidth<T> - 1 - static_cast<unsigned>(leading))) ++leading;
+  while (leading < kWidth<T> && !bit_of(a, kWidth<T> - 1 - static_cast<unsigned>(leading)))
+    ++leading;
   std::uint64_t trailing = 0;
   while (trailing < kWidth<T> && !bit_of(a, static_cast<unsigned>(trailing))) ++trailing;
   const auto value = [](auto x) -> std::uint64_t { return static_cast<Unsigned>(x); };
@@ -264,10 +274,18 @@ T once(BinaryOp op, T a, T b) {
 
 }  // namespace
 
-TEST_CASE("u32 binary operations agree with 128-bit arithmetic") { check_all_binary<std::uint32_t>(); }
-TEST_CASE("i32 binary operations agree with 128-bit arithmetic") { check_all_binary<std::int32_t>(); }
-TEST_CASE("u64 binary operations agree with 128-bit arithmetic") { check_all_binary<std::uint64_t>(); }
-TEST_CASE("i64 binary operations agree with 128-bit arithmetic") { check_all_binary<std::int64_t>(); }
+TEST_CASE("u32 binary operations agree with 128-bit arithmetic") {
+  check_all_binary<std::uint32_t>();
+}
+TEST_CASE("i32 binary operations agree with 128-bit arithmetic") {
+  check_all_binary<std::int32_t>();
+}
+TEST_CASE("u64 binary operations agree with 128-bit arithmetic") {
+  check_all_binary<std::uint64_t>();
+}
+TEST_CASE("i64 binary operations agree with 128-bit arithmetic") {
+  check_all_binary<std::int64_t>();
+}
 
 TEST_CASE("u32 unary operations agree with loops over bits") { check_all_unary<std::uint32_t>(); }
 TEST_CASE("i32 unary operations agree with loops over bits") { check_all_unary<std::int32_t>(); }
@@ -300,7 +318,8 @@ TEST_CASE("shift counts beyond the width are masked, negative ones too") {
   CHECK(once<std::int32_t>(BinaryOp::Shr, -8, 33) == -4);
   CHECK(once<std::uint64_t>(BinaryOp::Shl, 1, 65) == 2);
   CHECK(once<std::int64_t>(BinaryOp::Shr, -8, -63) == -4);
-  CHECK(once<std::uint64_t>(BinaryOp::RotateLeft, 0x8000'0000'0000'0001u, 64) == 0x8000'0000'0000'0001u);
+  CHECK(once<std::uint64_t>(BinaryOp::RotateLeft, 0x8000'0000'0000'0001u, 64) ==
+        0x8000'0000'0000'0001u);
 }
 
 TEST_CASE("bool operations over all values") {

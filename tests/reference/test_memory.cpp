@@ -41,7 +41,8 @@ TEST_CASE("a copy of every element type keeps the values, canonically") {
       const bool shared = through[0] != 0;
       const std::string text = fmt::format(
           "program p workgroup(16) {{ readonly x: {0}[]; output o: {0}[256]; {1} {2} }}",
-          ir::info(type).name, shared ? fmt::format(fmt::runtime(through), ir::info(type).name) : "",
+          ir::info(type).name,
+          shared ? fmt::format(fmt::runtime(through), ir::info(type).name) : "",
           shared ? "w[15 - local.x] = x[invocation.x]; o[invocation.x] = w[15 - local.x];"
                  : "o[invocation.x] = x[invocation.x];");
       const Bytes out = run(text, {in}, inferred_grid())[0];
@@ -57,7 +58,8 @@ TEST_CASE("a copy of every element type keeps the values, canonically") {
 
 TEST_CASE("bytes that are never stored stay as the caller gave them, canonical or not") {
   const Words in{0x7F80'0001, 0x0000'0001, 0xFFC1'2345, 5};
-  const Words out = run_words("program p workgroup(1) { readwrite f: f32[]; f[3] = 1.0; }", {bytes_of(in)});
+  const Words out =
+      run_words("program p workgroup(1) { readwrite f: f32[]; f[3] = 1.0; }", {bytes_of(in)});
   CHECK(out == Words{0x7F80'0001, 0x0000'0001, 0xFFC1'2345, 0x3F80'0000});
 }
 
@@ -69,7 +71,8 @@ TEST_CASE("narrow loads widen by the sign of the type") {
     let i = local.x;
     o[i] = a[i]; s[i] = b[i];
     if i < 4 { q[i] = c[i]; r[i] = d[i]; }
-  })", {bytes_of(in), bytes_of(in), bytes_of(in), bytes_of(in)});
+  })",
+                       {bytes_of(in), bytes_of(in), bytes_of(in), bytes_of(in)});
   for (std::size_t i = 0; i < 8; ++i) {
     CHECK(words_of(out[0])[i] == in[i]);
     CHECK(values_of<std::int32_t>(out[1])[i] == (in[i] < 128 ? in[i] : in[i] - 256));
@@ -86,10 +89,11 @@ TEST_CASE("narrow stores truncate and leave the neighbours alone") {
     const bool is_signed = type[0] == 'i';
     const std::size_t size = std::string_view(type).ends_with("8") ? 1 : 2;
     const Bytes in(16 * size, std::byte{0xEE});
-    const Bytes out = run(fmt::format("program p workgroup(16) {{ readwrite x: {}[]; "
-                                      "if local.x % 3 == 1 {{ x[local.x] = {}(305419896) + {}(local.x); }} }}",
-                                      type, is_signed ? "i32" : "u32", is_signed ? "i32" : "u32"),
-                          {in})[0];
+    const Bytes out =
+        run(fmt::format("program p workgroup(16) {{ readwrite x: {}[]; "
+                        "if local.x % 3 == 1 {{ x[local.x] = {}(305419896) + {}(local.x); }} }}",
+                        type, is_signed ? "i32" : "u32", is_signed ? "i32" : "u32"),
+            {in})[0];
     for (std::size_t i = 0; i < 16; ++i) {
       const std::uint64_t mask = size == 1 ? 0xFF : 0xFFFF;
       const std::uint64_t untouched = 0xEEEE & mask;
@@ -102,14 +106,14 @@ TEST_CASE("narrow stores truncate and leave the neighbours alone") {
 TEST_CASE("neighbouring narrow stores from all invocations do not disturb each other") {
   std::vector<std::uint8_t> expected(256);
   for (std::size_t i = 0; i < 256; ++i) expected[i] = static_cast<std::uint8_t>(i * 7);
-  CHECK(run("program p workgroup(32) { output o: u8[256]; o[invocation.x] = invocation.x * 7; }", {},
-            inferred_grid())[0] ==
-        bytes_of(expected));
+  CHECK(run("program p workgroup(32) { output o: u8[256]; o[invocation.x] = invocation.x * 7; }",
+            {}, inferred_grid())[0] == bytes_of(expected));
 }
 
 TEST_CASE("a narrow value can be stored as its own type") {
-  const auto out = run("program p workgroup(1) { output a: i8[4]; output b: u16[2]; a[2] = i8(-3i32); "
-                       "a[3] = -128i8; b[1] = u16(65537); }");
+  const auto out =
+      run("program p workgroup(1) { output a: i8[4]; output b: u16[2]; a[2] = i8(-3i32); "
+          "a[3] = -128i8; b[1] = u16(65537); }");
   CHECK(values_of<std::int8_t>(out[0]) == std::vector<std::int8_t>{0, 0, -3, -128});
   CHECK(values_of<std::uint16_t>(out[1]) == std::vector<std::uint16_t>{0, 1});
 }
@@ -121,7 +125,8 @@ TEST_CASE("bool words: any non-zero word reads as true, stores write 0 or 1") {
     output n: u32[4];
     o[local.x] = b[local.x];
     n[local.x] = select(b[local.x], 5, 6);
-  })", {bytes_of(Words{0, 1, 0x8000'0000, 0xFFFF'FFFF})});
+  })",
+                       {bytes_of(Words{0, 1, 0x8000'0000, 0xFFFF'FFFF})});
   CHECK(words_of(out[0]) == Words{0, 1, 1, 1});
   CHECK(words_of(out[1]) == Words{6, 5, 5, 5});
 }
@@ -131,9 +136,11 @@ TEST_CASE("loads and stores canonicalise floats") {
     readonly f: f32[]; output o: f32[8]; output bits: u32[8];
     o[local.x] = f[local.x];
     bits[local.x] = bitcast<u32>(f[local.x]);
-  })", {bytes_of(Words{1, 0x8000'0001, 0x7FFF'FFFF, 0x8080'0000, 0x7F80'0001, 0xFF80'0000, 0xFFC0'0000,
-                       0x007F'FFFF})});
-  const Words expected{0, 0x8000'0000, 0x7FC0'0000, 0x8080'0000, 0x7FC0'0000, 0xFF80'0000, 0x7FC0'0000, 0};
+  })",
+                       {bytes_of(Words{1, 0x8000'0001, 0x7FFF'FFFF, 0x8080'0000, 0x7F80'0001,
+                                       0xFF80'0000, 0xFFC0'0000, 0x007F'FFFF})});
+  const Words expected{0,           0x8000'0000, 0x7FC0'0000, 0x8080'0000,
+                       0x7FC0'0000, 0xFF80'0000, 0x7FC0'0000, 0};
   CHECK(words_of(out[0]) == expected);
   CHECK(words_of(out[1]) == expected);
 }
@@ -142,7 +149,8 @@ TEST_CASE("a bitcast to a float is canonical at once") {
   const Words out = run_words(R"(program p workgroup(1) {
     readonly w: u32[]; output o: u32[3];
     loop i in 0..3 { o[i] = bitcast<u32>(bitcast<f32>(w[i])); }
-  })", {bytes_of(Words{1, 0xFFFF'FFFF, 0x3F80'0000})});
+  })",
+                              {bytes_of(Words{1, 0xFFFF'FFFF, 0x3F80'0000})});
   CHECK(out == Words{0, 0x7FC0'0000, 0x3F80'0000});
 }
 
@@ -155,7 +163,8 @@ TEST_CASE("loads and stores past the end: zero, nothing, and counted") {
     o[local.x] = x[local.x] + 1;
     y[local.x * 2] = 7;
   })");
-  const auto out = backend->dispatch(program, {bytes_of(Words{5, 6, 7}), bytes_of(Words{1, 2, 3, 4})});
+  const auto out =
+      backend->dispatch(program, {bytes_of(Words{5, 6, 7}), bytes_of(Words{1, 2, 3, 4})});
   REQUIRE(out.has_value());
   CHECK(words_of((*out)[0]) == Words{7, 2, 7, 4});
   CHECK(words_of((*out)[1]) == Words{6, 7, 8, 1, 1, 1, 1, 1});
@@ -168,9 +177,11 @@ TEST_CASE("loads and stores past the end: zero, nothing, and counted") {
 
 TEST_CASE("a program within its buffers counts nothing") {
   const auto backend = make_reference_backend();
-  REQUIRE(backend->dispatch(valid_program("program p workgroup(8) { output o: u32[8]; "
-                                          "if invocation.x < 8 { o[invocation.x] = 1; } }"),
-                            {}, on_grid(4)).has_value());
+  REQUIRE(backend
+              ->dispatch(valid_program("program p workgroup(8) { output o: u32[8]; "
+                                       "if invocation.x < 8 { o[invocation.x] = 1; } }"),
+                         {}, on_grid(4))
+              .has_value());
   CHECK(backend->out_of_bounds().loads + backend->out_of_bounds().stores == 0);
 }
 
@@ -183,7 +194,8 @@ TEST_CASE("past the end of every type, far and near") {
           output o: {0}[4];
           workgroup w: {0}[3];
           w[local.x] = x[0];
-          let far = select(local.x == 0, len(x), select(local.x == 1, 4294967295, local.x * 1073741824));
+          let large = select(local.x == 1, 4294967295, local.x * 1073741824);
+          let far = select(local.x == 0, len(x), large);
           o[local.x] = x[far];
           x[far] = x[0];
           w[far] = x[0];
@@ -195,16 +207,20 @@ TEST_CASE("past the end of every type, far and near") {
     CAPTURE(row.name);
     CHECK(out[0].size() == in.size());
     CHECK(out[1] == Bytes(4 * row.bytes));
-    if (static_cast<Type>(t) != Type::F32 && static_cast<Type>(t) != Type::Bool) CHECK(out[0] == in);
+    if (static_cast<Type>(t) != Type::F32 && static_cast<Type>(t) != Type::Bool)
+      CHECK(out[0] == in);
   }
 }
 
 TEST_CASE("masked lanes past the end are not counted") {
   const auto backend = make_reference_backend();
-  REQUIRE(backend->dispatch(valid_program(R"(program p workgroup(8) {
+  REQUIRE(backend
+              ->dispatch(valid_program(R"(program p workgroup(8) {
     readonly x: u32[]; output o: u32[8];
     if local.x < len(x) { o[local.x] = x[local.x]; }
-  })"), {bytes_of(Words{1, 2})}).has_value());
+  })"),
+                         {bytes_of(Words{1, 2})})
+              .has_value());
   CHECK(backend->out_of_bounds().loads == 0);
 }
 
@@ -214,7 +230,8 @@ TEST_CASE("len of every kind of buffer") {
     writeonly d: i8[9];
     o[0] = len(a); o[1] = len(b); o[2] = len(c); o[3] = len(o); o[4] = len(w); o[5] = len(d);
     d[8] = 1i32;
-  })", {Bytes(14), Bytes(24), Bytes(8)});
+  })",
+                       {Bytes(14), Bytes(24), Bytes(8)});
   CHECK(words_of(out[1]) == Words{7, 3, 2, 6, 5, 9});
 }
 

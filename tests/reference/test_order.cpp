@@ -1,4 +1,5 @@
-// The order of workgroups: it must not show in programs that do not depend on it, and must in others.
+// The order of workgroups: it must not show in programs that do not depend on it, and must in
+// others.
 #include <algorithm>
 #include <set>
 
@@ -67,7 +68,8 @@ TEST_CASE("workgroups of a three-dimensional grid run x first, then y, then z") 
     readwrite n: u32[1];
     output o: u32[24];
     o[atomic_add(n[0], 1)] = workgroup_id.x + 10 * workgroup_id.y + 100 * workgroup_id.z;
-  })", {zero_words(1)}, on_grid(2, 3, 4))[1]);
+  })",
+                                 {zero_words(1)}, on_grid(2, 3, 4))[1]);
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(out[i] == i % 2 + i / 2 % 3 * 10 + i / 6 * 100);
 }
 
@@ -83,14 +85,18 @@ TEST_CASE("a reader of another workgroup's output sees the order") {
     o[invocation.x] = o[(invocation.x + 7) % 8] + 1;
   })";
   CHECK(run_words(text, {}, on_grid(8)) == counting(8, 1));
-  CHECK(run_words(text, {}, on_grid(8), ordered(WorkgroupOrder::Reversed)) == Words{2, 1, 1, 1, 1, 1, 1, 1});
+  CHECK(run_words(text, {}, on_grid(8), ordered(WorkgroupOrder::Reversed)) ==
+        Words{2, 1, 1, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("programs that do not depend on the order give the same bytes in all of them") {
   const char* texts[] = {
-      "program p workgroup(8) { readonly x: u32[]; output o: u32[64]; o[invocation.x] = x[63 - invocation.x]; }",
-      "program p workgroup(8) { readonly x: u32[]; output o: u32[4]; atomic_add(o[x[invocation.x] % 4], 1); }",
-      "program p workgroup(8) { readonly x: u32[]; output o: u32[4]; atomic_max(o[1], x[invocation.x] * 7); }",
+      "program p workgroup(8) { readonly x: u32[]; output o: u32[64]; o[invocation.x] = x[63 - "
+      "invocation.x]; }",
+      "program p workgroup(8) { readonly x: u32[]; output o: u32[4]; atomic_add(o[x[invocation.x] "
+      "% 4], 1); }",
+      "program p workgroup(8) { readonly x: u32[]; output o: u32[4]; atomic_max(o[1], "
+      "x[invocation.x] * 7); }",
       "program p workgroup(8) { readonly x: u32[]; output o: u32[64]; workgroup t: u32[8]; "
       "t[local.x] = x[invocation.x]; barrier; o[invocation.x] = t[7 - local.x]; }",
   };
@@ -105,9 +111,11 @@ TEST_CASE("programs that do not depend on the order give the same bytes in all o
 }
 
 TEST_CASE("reversed and shuffled hold for grids of many workgroups, each run once") {
-  for (const WorkgroupOrder order : {WorkgroupOrder::Forward, WorkgroupOrder::Reversed, WorkgroupOrder::Shuffled}) {
-    const Words out = run_words("program p workgroup(1) { output o: u32[5000]; atomic_add(o[invocation.x], 1); }",
-                                {}, on_grid(5000), ordered(order, 5));
+  for (const WorkgroupOrder order :
+       {WorkgroupOrder::Forward, WorkgroupOrder::Reversed, WorkgroupOrder::Shuffled}) {
+    const Words out =
+        run_words("program p workgroup(1) { output o: u32[5000]; atomic_add(o[invocation.x], 1); }",
+                  {}, on_grid(5000), ordered(order, 5));
     CHECK(out == Words(5000, 1));
   }
 }

@@ -17,7 +17,8 @@ struct Row {
 
 const Row kRows[] = {
     {"own element", "output o: u32[64];", "o[invocation.x] = 1;", true},
-    {"own element, read and written", "readwrite o: u32[];", "o[invocation.x] = o[invocation.x] + 1;", true},
+    {"own element, read and written", "readwrite o: u32[];",
+     "o[invocation.x] = o[invocation.x] + 1;", true},
     {"own element through a let", "output o: u32[64];", "let i = invocation.x; o[i] = 1;", true},
     {"a block of four for each", "output o: u32[64];", "o[invocation.x * 4 + 3] = 1;", true},
     {"one for the workgroup", "output o: u32[64];", "o[workgroup_id.x] = 1;", true},
@@ -40,11 +41,24 @@ const Row kRows[] = {
     {"a storage atomic", "output o: u32[64];", "atomic_add(o[invocation.x], 1);", false},
     {"a loaded index", "readonly x: u32[]; output o: u32[64];", "o[x[invocation.x]] = 1;", false},
     {"an assigned variable", "output o: u32[64];", "let i = invocation.x; i = 3; o[i] = 1;", false},
-    {"a grid barrier", "output o: u32[64];", "o[invocation.x] = 1; gridsync; o[invocation.x] = 2;", false},
+    {"a grid barrier", "output o: u32[64];", "o[invocation.x] = 1; gridsync; o[invocation.x] = 2;",
+     false},
     {"the other axis", "output o: u32[64];", "o[invocation.y] = 1;", false},
-    {"x where the grid extends along y", "output o: u32[64];", "o[invocation.x] = 1;", false, {1, 8, 1}},
-    {"y where the invocations extend along x too", "output o: u32[64];", "o[invocation.y] = 1;", false, {1, 8, 1}},
-    {"x where the grid extends along x and y", "output o: u32[64];", "o[invocation.x] = 1;", false, {8, 8, 1}},
+    {"x where the grid extends along y",
+     "output o: u32[64];",
+     "o[invocation.x] = 1;",
+     false,
+     {1, 8, 1}},
+    {"y where the invocations extend along x too",
+     "output o: u32[64];",
+     "o[invocation.y] = 1;",
+     false,
+     {1, 8, 1}},
+    {"x where the grid extends along x and y",
+     "output o: u32[64];",
+     "o[invocation.x] = 1;",
+     false,
+     {8, 8, 1}},
     {"an async store", "output o: u32[64]; workgroup t: u32[8];",
      "async_store(o[0], t[0], 4, a); async_wait(a);", false},
     {"a collective", "readwrite o: u32[];", "all_reduce.add(o);", false},
@@ -67,7 +81,8 @@ TEST_CASE("which programs have independent workgroups, and why not") {
   for (const Row& row : kRows) {
     CAPTURE(std::string(row.why));
     CAPTURE(std::string(row.statements));
-    CHECK(reference::workgroups_are_independent(valid_program(text_of(row)), row.grid) == row.independent);
+    CHECK(reference::workgroups_are_independent(valid_program(text_of(row)), row.grid) ==
+          row.independent);
   }
 }
 
@@ -116,7 +131,8 @@ TEST_CASE("1, 2 and 8 threads give identical bytes") {
 }
 
 TEST_CASE("order-dependent programs run in their order, however many threads are allowed") {
-  const std::string text = "program p workgroup(4) { output o: u32[1]; o[0] = o[0] * 3 + workgroup_id.x; }";
+  const std::string text =
+      "program p workgroup(4) { output o: u32[1]; o[0] = o[0] * 3 + workgroup_id.x; }";
   const auto one = run(text, {}, on_grid(200), on_threads(1));
   for (int i = 0; i < 5; ++i) CHECK(run(text, {}, on_grid(200), on_threads(8)) == one);
 }
@@ -142,6 +158,7 @@ TEST_CASE("a parallel run honours the timeout") {
     let x = 0;
     loop i in 0..4294967295 { x = x ^ i; }
     o[invocation.x] = x;
-  })", {}, config, on_threads(4));
+  })",
+                                {}, config, on_threads(4));
   CHECK(error.code == ErrorCode::Timeout);
 }

@@ -21,9 +21,10 @@ ReferenceOptions of_width(std::uint32_t width) {
 
 // The words of `o` after a workgroup of 80 ran the statements, which are for invocation `i`.
 Words lanes(const std::string& statements, std::uint32_t width, const std::string& type = "u32") {
-  return run_words(fmt::format("program p workgroup(80) {{ output o: {}[80]; let i = local.x; {} }}",
-                               type, statements),
-                   {}, {}, of_width(width));
+  return run_words(
+      fmt::format("program p workgroup(80) {{ output o: {}[80]; let i = local.x; {} }}", type,
+                  statements),
+      {}, {}, of_width(width));
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ TEST_CASE("lanes run over the linear local order of a three-dimensional workgrou
   const Words out = run_words(R"(program p workgroup(3, 2, 4) {
     output o: u32[24];
     o[local.x + 3 * local.y + 6 * local.z] = subgroup_lane;
-  })", {}, {}, of_width(8));
+  })",
+                              {}, {}, of_width(8));
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(out[i] == i % 8);
 }
 
@@ -48,7 +50,8 @@ TEST_CASE("ballot sets a bit for each active lane whose condition holds") {
     const auto out = run(R"(program p workgroup(80) {
       output o: u64[80];
       o[local.x] = subgroup_ballot(local.x * local.x % 7 < 3);
-    })", {}, {}, of_width(width));
+    })",
+                         {}, {}, of_width(width));
     const auto ballots = values_of<std::uint64_t>(out[0]);
     for (std::uint32_t i = 0; i < 80; ++i) {
       std::uint64_t expected = 0;
@@ -68,7 +71,8 @@ TEST_CASE("ballot ignores lanes that are masked off or have returned") {
       output o: u64[80];
       if local.x % 5 == 1 { return; }
       if local.x % 2 == 0 { o[local.x] = subgroup_ballot(true); }
-    })", {}, {}, of_width(width));
+    })",
+                         {}, {}, of_width(width));
     const auto ballots = values_of<std::uint64_t>(out[0]);
     for (std::uint32_t i = 0; i < 80; ++i) {
       std::uint64_t expected = 0;
@@ -83,7 +87,8 @@ TEST_CASE("ballot ignores lanes that are masked off or have returned") {
 
 TEST_CASE("shuffle reads the value of another lane of the own subgroup") {
   for (const std::uint32_t width : kWidths) {
-    const Words out = lanes("o[i] = subgroup_shuffle(i + 1000, subgroup_size - 1 - subgroup_lane);", width);
+    const Words out =
+        lanes("o[i] = subgroup_shuffle(i + 1000, subgroup_size - 1 - subgroup_lane);", width);
     for (std::uint32_t i = 0; i < 80; ++i) {
       const std::uint32_t from = i / width * width + (width - 1 - i % width);
       CHECK(out[i] == (from < 80 ? from + 1000 : 0));
@@ -118,7 +123,8 @@ TEST_CASE("shuffle of every type") {
     c[i] = subgroup_shuffle(i > 4, from);
     d[i] = subgroup_shuffle(f16(i), from);
     e[i] = subgroup_shuffle(i8(-(i32(i))), from);
-  })", {}, {}, of_width(8));
+  })",
+                       {}, {}, of_width(8));
   const auto a = values_of<std::uint64_t>(out[0]);
   const auto b = values_of<double>(out[1]);
   const auto c = words_of(out[2]);
@@ -171,19 +177,23 @@ TEST_CASE("float reductions combine in lane order") {
   for (const std::uint32_t width : kWidths) {
     const Words out = lanes(
         "o[i] = subgroup_add(select(i % 4 == 0, 16777216.0, select(i % 4 == 2, -16777215.0, "
-        "0.3 * f32(i))));", width, "f32");
+        "0.3 * f32(i))));",
+        width, "f32");
     for (std::uint32_t i = 0; i < 80; ++i) {
       const std::uint32_t first = i / width * width;
       float sum = value(first);
-      for (std::uint32_t other = first + 1; other < std::min(first + width, 80u); ++other) sum += value(other);
+      for (std::uint32_t other = first + 1; other < std::min(first + width, 80u); ++other)
+        sum += value(other);
       CHECK(out[i] == std::bit_cast<std::uint32_t>(sum));
     }
   }
 }
 
 TEST_CASE("float min and max reductions ignore NaN") {
-  const Words out = lanes("o[i] = subgroup_min(select(i % 2 == 0, nan, f32(i))) + "
-                          "subgroup_max(select(i % 2 == 0, nan, f32(i)));", 8, "f32");
+  const Words out = lanes(
+      "o[i] = subgroup_min(select(i % 2 == 0, nan, f32(i))) + "
+      "subgroup_max(select(i % 2 == 0, nan, f32(i)));",
+      8, "f32");
   for (std::uint32_t i = 0; i < 80; ++i) {
     const float low = static_cast<float>(i / 8 * 8 + 1);
     CHECK(std::bit_cast<float>(out[i]) == low + low + 6);
@@ -199,7 +209,8 @@ TEST_CASE("64-bit and narrow float reductions") {
     c[i] = subgroup_add(f64(i) * 0.5f64);
     d[i] = subgroup_add(f16(2048 + i));
     e[i] = subgroup_mul(bf16(i + 1));
-  })", {}, {}, of_width(4));
+  })",
+                       {}, {}, of_width(4));
   CHECK(values_of<std::uint64_t>(out[0])[1] == std::uint64_t{6} << 40);
   CHECK(values_of<std::uint64_t>(out[0])[5] == std::uint64_t{9} << 40);
   CHECK(values_of<std::int64_t>(out[1])[0] == -30'000'000'000);
@@ -212,8 +223,10 @@ TEST_CASE("64-bit and narrow float reductions") {
 }
 
 TEST_CASE("bool reductions") {
-  const Words out = lanes("o[i] = u32(subgroup_and(i != 9)) + 2 * u32(subgroup_or(i == 9)) + "
-                          "4 * u32(subgroup_xor(i >= 9));", 8);
+  const Words out = lanes(
+      "o[i] = u32(subgroup_and(i != 9)) + 2 * u32(subgroup_or(i == 9)) + "
+      "4 * u32(subgroup_xor(i >= 9));",
+      8);
   for (std::uint32_t i = 0; i < 80; ++i) {
     // Of 8 lanes all are at least 9, which is an even number, but in the second subgroup 7 are.
     CHECK(out[i] == (i / 8 == 1 ? 0u + 2u + 4u : 1u));

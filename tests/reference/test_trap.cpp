@@ -7,7 +7,8 @@ TEST_CASE("a trap carries tag, address and invocation") {
   const Error error = run_error(R"(program p workgroup(4, 2) {
     readwrite x: u32[];
     if invocation.x == 6 && invocation.y == 3 { trap(x[1] + 5, too_large); }
-  })", {bytes_of(Words{7, 100})}, on_grid(3, 2));
+  })",
+                                {bytes_of(Words{7, 100})}, on_grid(3, 2));
   CHECK(error.code == ErrorCode::Trapped);
   REQUIRE(error.context.trap.has_value());
   CHECK(error.context.trap->tag == "too_large");
@@ -71,7 +72,8 @@ TEST_CASE("a trap after a grid barrier") {
     o[invocation.x] = invocation.x;
     gridsync;
     if o[7 - invocation.x] == 2 { trap(o[invocation.x], late); }
-  })", {}, on_grid(4));
+  })",
+                                {}, on_grid(4));
   REQUIRE(error.context.trap.has_value());
   CHECK(error.context.trap->invocation[0] == 5);
   CHECK(error.context.trap->address == 5);
@@ -102,7 +104,31 @@ TEST_CASE("the trap names the whole invocation on three axes") {
   const Error error = run_error(R"(program p workgroup(2, 2, 2) {
     output o: u32[64];
     if local.x + local.y + local.z == 3 && workgroup_id.z == 1 { trap(9, corner); }
-  })", {}, on_grid(2, 2, 2));
+  })",
+                                {}, on_grid(2, 2, 2));
   REQUIRE(error.context.trap.has_value());
   CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{1, 1, 3});
+}
+
+TEST_CASE("the first trap in order is reported, whether the later ones come sooner or later") {
+  for (const char* slow : {"invocation.x < 1000", "invocation.x >= 1000"}) {
+    const std::string text = std::string(R"(program p workgroup(32) {
+      output o: u32[65536];
+      let x = invocation.x;
+      loop k in 0..select()") +
+                             slow + R"(, 4000, 1) { x = x * 1664525 + 1013904223; }
+      o[invocation.x] = x;
+      if invocation.x % 1000 == 777 { trap(invocation.x, here); }
+    })";
+    for (const unsigned threads : {2u, 8u}) {
+      ReferenceOptions options;
+      options.threads = threads;
+      for (int i = 0; i < 6; ++i) {
+        const Error error = run_error(text, {}, inferred_grid(), options);
+        CAPTURE(threads);
+        REQUIRE(error.context.trap.has_value());
+        CHECK(error.context.trap->invocation[0] == 777);
+      }
+    }
+  }
 }

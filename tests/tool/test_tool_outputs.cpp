@@ -108,6 +108,7 @@ TEST_CASE("results as JSON") {
   CHECK(body["wall_ns"].is_number_unsigned());
   CHECK(body["outputs"]["bytes"]["type"] == "i8");
   CHECK(body["outputs"]["bytes"]["style"] == "numbers");
+  CHECK(body["outputs"]["bytes"]["values"].is_array());
   // Whole, whatever the limit for people is.
   CHECK(contains(body["outputs"]["words"].dump(), "349"));
   CHECK(!contains(outcome.out, "…"));
