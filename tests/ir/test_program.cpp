@@ -185,13 +185,13 @@ TEST_CASE("program: first_row starts the rows of a tree") {
   const Program p = parse_ok(kSample);
   for (ExprId root = 0; root < p.exprs().size(); ++root) {
     // The size of the tree, counted by hand.
-    std::vector<ExprId> todo{root};
+    std::vector<ExprId> pending{root};
     std::size_t size = 0;
-    while (!todo.empty()) {
-      const ExprId id = todo.back();
-      todo.pop_back();
+    while (!pending.empty()) {
+      const ExprId id = pending.back();
+      pending.pop_back();
       ++size;
-      for (const ExprId operand : p.operands(id)) todo.push_back(operand);
+      for (const ExprId operand : p.operands(id)) pending.push_back(operand);
     }
     CHECK(root - p.first_row(root) + 1 == size);
   }
