@@ -85,6 +85,35 @@ Error timeout() {
 
 }  // namespace
 
+namespace {
+
+// Expressions and nodes that one invocation evaluates, with a guess for loops: enough to tell
+// whether threads are worth starting.
+std::uint64_t estimate_work(const ir::Program& program) {
+  constexpr std::uint64_t kTrips = 32;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  std::uint64_t work = 1;
+  std::uint64_t weight = 1;
+  std::vector<std::pair<ir::NodeId, std::uint64_t>> loops;  // end of the body, weight outside
+  for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
+    while (!loops.empty() && loops.back().first <= id) {
+      weight = loops.back().second;
+      loops.pop_back();
+    }
+    std::uint64_t rows = 1;
+    for (const ir::ExprId root : program.expressions(id))
+      rows += root - program.first_row(root) + 1;
+    work = std::min(kMost, work + rows * weight);
+    if (program.node(id).kind == ir::NodeKind::Loop) {
+      loops.emplace_back(program.node(id).end, weight);
+      weight = std::min(kMost, weight * kTrips);
+    }
+  }
+  return work;
+}
+
+}  // namespace
+
 std::uint64_t default_memory_limit() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
@@ -93,7 +122,7 @@ std::uint64_t default_memory_limit() {
 }
 
 Interpreter::Interpreter(const ir::Program& program)
-    : program_(program), bytecode_(compile(program)) {}
+    : program_(program), bytecode_(compile(program)), work_per_lane_(estimate_work(program)) {}
 
 Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                   const RunOptions& options) const {
@@ -129,10 +158,8 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
   // Below this much work starting threads costs more than it saves.
   constexpr std::uint64_t kLeastWork = 1 << 18;
   const auto& size = program_.workgroup_size();
-  const std::uint64_t group_work =
-      std::uint64_t{size[0]} * size[1] * size[2] * bytecode_.code.size();
-  const bool worthwhile = groups >= kLeastWork / std::max<std::uint64_t>(1, group_work) &&
-                          groups * group_work >= kLeastWork;
+  const std::uint64_t group_work = std::uint64_t{size[0]} * size[1] * size[2] * work_per_lane_;
+  const bool worthwhile = groups >= (kLeastWork + group_work - 1) / group_work;
   if (threads > 1 && worthwhile && workgroups_are_independent(program_, options.grid)) {
     return run_in_parallel(launch, options, threads);
   }

@@ -47,6 +47,7 @@ class Interpreter {
 
   ir::Program program_;
   Bytecode bytecode_;
+  std::uint64_t work_per_lane_;
 };
 
 }  // namespace felsite::reference
