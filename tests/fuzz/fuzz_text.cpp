@@ -16,7 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return -1;  // not worth keeping in the corpus
   }
   const auto formatted = format(text);
-  if (!formatted || format(*formatted) != formatted) std::abort();
+  if (!formatted) std::abort();
+  const auto twice = format(*formatted);
+  if (!twice || *twice != *formatted) std::abort();
   const std::string printed = print(*program);
   const auto again = parse(printed);
   if (!again || again->fingerprint() != program->fingerprint() || print(*again) != printed) {
