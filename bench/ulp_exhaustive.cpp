@@ -273,6 +273,7 @@ int main(int argc, char** argv) {
                function.name, worst.inputs, worst.error, worst.above_one,
                std::bit_cast<std::uint32_t>(worst.input), worst.input, worst.result, worst.truth,
                compare_plain ? fmt::format("{}", worst.plain_differs) : "-", elapsed.count());
+    std::fflush(stdout);  // a row takes minutes: show it when it is there
     std::fflush(stdout);
   }
   return failed ? 1 : 0;

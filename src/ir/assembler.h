@@ -25,18 +25,18 @@ class Assembler {
   enum class Positions : std::uint8_t { None, Text };
   explicit Assembler(Positions positions = Positions::None);
 
-  NameId intern(std::string_view name);
+  NameId intern(std::string_view text);
   std::string_view name(NameId id) const { return arena_->names[id]; }
 
   BufferId add_buffer(BufferDecl buffer, std::uint32_t at = 0);
   // A reference to a buffer, variable or operation; unresolved if there is none of that name.
-  std::uint32_t buffer_ref(std::string_view name);
-  std::uint32_t variable_ref(std::string_view name);
-  std::uint32_t op_ref(std::string_view name);
+  std::uint32_t buffer_ref(std::string_view text);
+  std::uint32_t variable_ref(std::string_view text);
+  std::uint32_t op_ref(std::string_view text);
 
   // Between open_op and close_op nodes and expressions belong to the operation's body.
   // Returns the VarId of the first parameter.
-  VarId open_op(std::string_view name, std::span<const Param> params, Type result,
+  VarId open_op(std::string_view text, std::span<const Param> params, Type result,
                 std::uint32_t at);
   void close_op(ExprId result, std::uint32_t at, std::uint32_t end);
   bool has_ops() const { return !arena_->ops.empty(); }
@@ -50,8 +50,8 @@ class Assembler {
   ExprId binary(BinaryOp op, ExprId a, ExprId b, std::uint32_t at = 0);
   ExprId unary(UnaryOp op, ExprId a, std::uint32_t at = 0);
   ExprId select(ExprId condition, ExprId a, ExprId b, std::uint32_t at = 0);
-  ExprId cast(Type type, ExprId a, std::uint32_t at = 0);
-  ExprId bitcast(Type type, ExprId a, std::uint32_t at = 0);
+  ExprId cast(Type target, ExprId a, std::uint32_t at = 0);
+  ExprId bitcast(Type target, ExprId a, std::uint32_t at = 0);
   ExprId fma(ExprId a, ExprId b, ExprId c, std::uint32_t at = 0);
   // `operands`: index, expected (CompareExchange only), value.
   ExprId atomic(AtomicOp op, Ordering ordering, std::uint32_t buffer,
@@ -108,12 +108,12 @@ class Assembler {
     }
   };
 
-  ExprId append(Expr row, std::uint32_t at);
-  NodeId append(Node row, std::uint32_t at);
+  ExprId append(Expr expr, std::uint32_t at);
+  NodeId append(Node node, std::uint32_t at);
   void open(NodeId node);
   void open_scope() { scope_starts_.push_back(undo_.size()); }
   void close_scope();
-  VarId declare(std::string_view name, Type type, VarKind kind);
+  VarId declare(std::string_view text, Type type, VarKind kind);
 
   std::unique_ptr<Arena> arena_;
   std::unordered_map<std::string, NameId, NameHash, std::equal_to<>> name_ids_;
