@@ -274,7 +274,6 @@ int main(int argc, char** argv) {
                std::bit_cast<std::uint32_t>(worst.input), worst.input, worst.result, worst.truth,
                compare_plain ? fmt::format("{}", worst.plain_differs) : "-", elapsed.count());
     std::fflush(stdout);  // a row takes minutes: show it when it is there
-    std::fflush(stdout);
   }
   return failed ? 1 : 0;
 }
