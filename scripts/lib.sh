@@ -69,15 +69,22 @@ build() {
     die "the build of preset '$preset' failed, see above"
 }
 
-# write_suite_source SUITE DIR: writes the source that this machine has its own release from, with only the suite
-# replaced, as an apt source into DIR. So the address and the key are those of the machine and stand nowhere here.
-# Both of apt's notations are read: stanzas (*.sources) first, then lines (*.list).
+# write_suite_source SUITE DIR: writes a source of the suite, as an apt source into DIR: the one that this machine has
+# for it already (security updates have an address of their own), else the one it has its own release from, with only
+# the suite replaced. So the address and the key are those of the machine and stand nowhere here.
 write_suite_source() {
-  local suite=$1 dir=$2 codename file
+  local codename
   codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
+  write_source_like "$1" "$2" "$1" || write_source_like "$1" "$2" "$codename stable oldstable"
+}
+
+# write_source_like SUITE DIR MODELS: the first source with one of the suites MODELS, with its suites replaced by SUITE.
+# Both of apt's notations are read: stanzas (*.sources) first, then lines (*.list).
+write_source_like() {
+  local suite=$1 dir=$2 models=$3 file
   for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] || continue
-    awk -v suite="$suite" -v own=" $codename stable oldstable " '
+    awk -v suite="$suite" -v own=" $models " '
       function flush_stanza(  i, n, word, found) {
         n = split(suites, word, /[ \t]+/)
         for (i = 1; i <= n; i++) if (word[i] != "" && index(own, " " word[i] " ")) found = 1
@@ -99,7 +106,7 @@ write_suite_source() {
   rm -f "$dir/other.sources"
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [ -f "$file" ] || continue
-    awk -v suite="$suite" -v own=" $codename stable oldstable " '
+    awk -v suite="$suite" -v own=" $models " '
       { sub(/#.*/, "") }
       !/^[ \t]*deb[ \t]/ { next }
       {

@@ -26,6 +26,15 @@ class ProgramGenerator {
   explicit ProgramGenerator(std::uint64_t seed, Kind kind = Kind::Plain)
       : engine_(seed), subgroups_(kind == Kind::Subgroups), wide_(kind == Kind::Wide) {}
 
+  // Only what one kernel can do on a device with or without these features.
+  ProgramGenerator& for_device(bool has_f64, bool has_atomics64, bool has_shared_atomics64) {
+    grid_barriers_ = false;
+    f64_ = has_f64;
+    wide_atomics_ = has_atomics64;
+    shared_wide_atomics_ = has_shared_atomics64;
+    return *this;
+  }
+
   std::string text();
   std::array<std::uint32_t, 3> grid() const { return grid_; }
   const std::vector<Bytes>& inputs() const { return inputs_; }
@@ -60,7 +69,19 @@ class ProgramGenerator {
 
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(engine_() % limit); }
   bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
-  Type any_type() { return static_cast<Type>(below(static_cast<std::uint32_t>(Type::None))); }
+  Type any_type() {
+    const auto type = static_cast<Type>(below(static_cast<std::uint32_t>(Type::None)));
+    return type == Type::F64 && !f64_ ? Type::F32 : type;
+  }
+  bool can_be_atomic(Type type, bool shared) const {
+    if (!ir::kIntegerTypes.has(type)) return false;
+    return ir::info(type).bytes < 8 || (shared ? shared_wide_atomics_ : wide_atomics_);
+  }
+  Type any_atomic(bool shared) {
+    Type type = any_of(ir::kIntegerTypes);
+    while (!can_be_atomic(type, shared)) type = any_of(ir::kIntegerTypes);
+    return type;
+  }
   Type any_of(ir::TypeSet set) {
     Type type = any_type();
     while (!set.has(type)) type = any_type();
@@ -97,6 +118,10 @@ class ProgramGenerator {
   std::mt19937_64 engine_;
   bool subgroups_;
   bool wide_;
+  bool grid_barriers_ = true;
+  bool f64_ = true;
+  bool wide_atomics_ = true;
+  bool shared_wide_atomics_ = true;
   bool constants_ = false;
   bool in_op_ = false;
   std::string out_;
@@ -153,14 +178,14 @@ inline std::string ProgramGenerator::text() {
   for (int i = 0; i < 2; ++i)
     declare("output", "out", all, Mode::Private, false, false, any_type());
   if (!wide_ && chance(2))
-    declare("output", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+    declare("output", "count", 8, Mode::Atomic, false, true, any_atomic(false));
   if (!wide_ && chance(2))
-    declare("readwrite", "count", 8, Mode::Atomic, false, true, any_of(ir::kIntegerTypes));
+    declare("readwrite", "count", 8, Mode::Atomic, false, true, any_atomic(false));
   for (std::uint32_t i = below(3); i > 0; --i) {
     declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());
   }
   if (chance(3))
-    declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_of(ir::kIntegerTypes));
+    declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_atomic(true));
   for (std::uint32_t i = below(4); i > 0; --i) operation();
   if (size[1] == 1 && grid_[1] == 1) {
     line("let slot = invocation.x;");
@@ -212,7 +237,7 @@ inline void ProgramGenerator::new_phase(bool whole_grid) {
 inline void ProgramGenerator::phases() {
   for (std::uint32_t i = 1 + below(4); i > 0; --i) {
     const std::uint32_t form = below(6);
-    const bool whole_grid = !wide_ && chance(2);
+    const bool whole_grid = grid_barriers_ && !wide_ && chance(2);
     if (form >= 3) {
       for (std::uint32_t k = 1 + below(5); k > 0; --k) statement();
       barrier(whole_grid);
@@ -262,7 +287,7 @@ inline void ProgramGenerator::write() {
   if (open.empty()) return;
   const Buffer& buffer = *open[below(static_cast<std::uint32_t>(open.size()))];
   const Type loaded = ir::info(buffer.element).loaded;
-  if (ir::kIntegerTypes.has(buffer.element) && !wide_ && chance(3) &&
+  if (can_be_atomic(buffer.element, buffer.shared) && !wide_ && chance(3) &&
       !buffer.name.starts_with("shared")) {
     // An atomic on the own slot: its old value is defined too.
     const std::string name = fresh("old");

@@ -1,0 +1,89 @@
+// A program lowered for a device: SPIR-V words, and beside them, as plain data, what a runtime has
+// to bind and to pass.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "felsite/capabilities.h"
+#include "felsite/error.h"
+#include "felsite/program.h"
+
+namespace felsite::codegen {
+
+// One storage buffer of descriptor set 0. The bound range starts at element 0, and holds the
+// elements and nothing else, but for what pads it to a multiple of four bytes. For an empty buffer
+// it is eight bytes, or, where the kernel needs robust access, the null descriptor.
+struct BufferBinding {
+  ir::BufferId buffer = 0;
+  std::uint32_t binding = 0;
+  bool written = false;
+  bool operator==(const BufferBinding&) const = default;
+};
+
+enum class ParameterKind : std::uint8_t {
+  Grid,      // workgroups along the axis `ref`
+  Length,    // elements of the buffer `ref`
+  Variable,  // the value of the variable `ref`, supplied from outside the segment
+};
+
+// One u32 of the parameter block; the i-th stands at byte 4 * i.
+struct Parameter {
+  ParameterKind kind;
+  std::uint32_t ref;
+  bool operator==(const Parameter&) const = default;
+};
+
+// The status buffer: a trap or an exceeded loop budget writes it, once. Zeros before each dispatch.
+struct Status {
+  enum State : std::uint32_t { Clean = 0, Trapped = 1, LoopBudgetExceeded = 2 };
+  std::uint32_t state;
+  std::uint32_t tag;  // position in Kernel::trap_tags
+  std::uint32_t address;
+  std::array<std::uint32_t, 3> invocation;
+};
+
+struct Kernel {
+  std::vector<std::uint32_t> words;
+  std::vector<BufferBinding> buffers;
+  std::optional<std::uint32_t> status_binding;
+  std::vector<Parameter> parameters;
+  // Where the parameters are: push constants at offset 0, or, when they exceed what the device
+  // takes, a storage buffer of their own.
+  std::optional<std::uint32_t> parameter_binding;
+  // The defaults of the specialization constants 0, 1 and 2. A smaller size may be specialized, a
+  // larger one must be lowered anew (Program::with_workgroup_size): proofs count on the extents.
+  std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
+  // Not even a smaller one: subgroups, or a loop budget, were reckoned with this size.
+  bool workgroup_size_is_fixed = false;
+  // The module counts on robustBufferAccess2 to keep accesses past the end harmless.
+  bool needs_robust_access2 = false;
+  std::uint32_t shared_bytes = 0;
+  std::vector<std::string> trap_tags;
+};
+
+struct LowerOptions {
+  bool names = true;  // OpName, and OpLine for programs that came from text
+  std::string source_name = "program.fels";
+};
+
+// A part of a program that runs as one kernel: some of the entry's nodes, with the loop variables
+// of the loops around them as parameters.
+struct Segment {
+  ir::Program program;
+  std::optional<ir::NodeRange> nodes;  // absent: the whole entry
+  std::vector<ir::VarId> supplied;
+
+  Segment(ir::Program whole) : program(std::move(whole)) {}
+};
+
+// InvalidProgram for a program that does not validate, UnsupportedFeature for what the mask lacks
+// (naming feature and place) and for modules over a limit (with limit and request).
+Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
+                     const LowerOptions& options = {});
+
+}  // namespace felsite::codegen

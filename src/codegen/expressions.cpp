@@ -1,0 +1,177 @@
+#include "codegen/float_bits.h"
+#include "codegen/kernel_writer.h"
+
+namespace felsite::codegen {
+
+using ir::ExprKind;
+using ir::Type;
+using spv::Op;
+
+// Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
+Value KernelWriter::evaluate(ir::ExprId root) {
+  const std::size_t bottom = values_.size();
+  for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
+    const std::size_t arity = program_.operands(id).size();
+    const std::size_t first = values_.size() - arity;
+    const Value value = expression(id, std::span(values_).subspan(first));
+    values_.resize(first);
+    values_.push_back(value);
+  }
+  const Value result = values_.back();
+  values_.resize(bottom);
+  return result;
+}
+
+Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
+  const ir::Expr& expr = program_.expr(id);
+  const auto word = [](Word value) { return Value(Type::U32, value); };
+  switch (expr.kind) {
+    case ExprKind::Literal: return lower_literal(e_, expr.type, expr.literal_bits());
+    case ExprKind::Var: return read(expr.ref);
+    case ExprKind::Load:
+      return buffers_.load(expr.ref, operands[0].word(), plan_.bounds.exprs[id]);
+    case ExprKind::BufLen: return word(interface_.length(expr.ref));
+    case ExprKind::InvocationId: return word(interface_.invocation(expr.aux));
+    case ExprKind::WorkgroupId: return word(interface_.workgroup(expr.aux));
+    case ExprKind::LocalId: return word(interface_.local(expr.aux));
+    case ExprKind::NumWorkgroups: return word(interface_.grid(expr.aux));
+    case ExprKind::WorkgroupSize: return word(interface_.workgroup_size(expr.aux));
+    case ExprKind::SubgroupLocalId: return word(subgroup_lane());
+    case ExprKind::SubgroupSize: return word(e_.word(e_.mask().subgroup_size));
+    case ExprKind::Binary: return lower_binary(expr.binary(), operands[0], operands[1]);
+    case ExprKind::Unary: return lower_unary(expr.unary(), operands[0]);
+    case ExprKind::Select: return lower_select(operands[0].flag(), operands[1], operands[2]);
+    case ExprKind::Cast: return lower_cast(expr.type, operands[0]);
+    case ExprKind::Bitcast: return lower_bitcast(expr.type, operands[0]);
+    case ExprKind::Fma: return lower_fma(operands[0], operands[1], operands[2]);
+    case ExprKind::Atomic: {
+      const bool compares = expr.atomic() == ir::AtomicOp::CompareExchange;
+      const auto expected = compares ? std::optional(operands[1]) : std::nullopt;
+      return buffers_.atomic(expr.atomic(), expr.ordering(), expr.ref, operands[0].word(),
+                             expected, operands.back(), plan_.bounds.exprs[id]);
+    }
+    case ExprKind::SubgroupBallot:
+    case ExprKind::SubgroupShuffle:
+    case ExprKind::SubgroupReduce: return subgroup(expr, operands);
+    case ExprKind::Call: return call(expr, operands);
+  }
+  return {};
+}
+
+Value KernelWriter::from_parts(Type type, Id low, Id high) {
+  if (high != 0) return {type, wide(e_.as_word(low), e_.as_word(high))};
+  if (type == Type::Bool) return {type, e_.as_flag(low)};
+  if (is_wide_integer(type)) return {type, e_.as_wide(low)};
+  if (type == Type::F64) return {type, e_.as_double(low)};
+  if (ir::is_float(type)) return {type, e_.as_float(low)};
+  return {type, e_.as_word(low)};
+}
+
+// A pair comes out of a function as a vector.
+Value KernelWriter::from_vector(Type type, Id id) {
+  if (!is_wide_integer(type) || e_.has(Feature::Int64)) return from_parts(type, id, 0);
+  const Id low = e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 0});
+  return from_parts(type, low, e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 1}));
+}
+
+// Persistent: seen by all functions of the kernel.
+Id KernelWriter::new_variable(Id type, bool persistent) {
+  if (!persistent) return e_.function().local(type);
+  constexpr auto kPrivate = spv::StorageClass::Private;
+  return e_.module().variable(kPrivate, e_.module().type_pointer(kPrivate, type));
+}
+
+KernelWriter::Slot KernelWriter::new_slot(Type type, bool persistent) {
+  const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+  if (!pair) return {new_variable(e_.type_of(type), persistent), 0};
+  const Id low = new_variable(e_.type_word(), persistent);
+  return {low, new_variable(e_.type_word(), persistent)};
+}
+
+Value KernelWriter::load_slot(const Slot& slot, Type type) {
+  if (slot.high == 0) return from_parts(type, e_.load(e_.type_of(type), slot.low), 0);
+  const Id low = e_.load(e_.type_word(), slot.low);
+  return from_parts(type, low, e_.load(e_.type_word(), slot.high));
+}
+
+void KernelWriter::store_slot(const Slot& slot, const Value& value) {
+  e_.store(slot.low, value.id());
+  if (slot.high != 0) e_.store(slot.high, value.wide().high.id());
+}
+
+Value KernelWriter::read(ir::VarId variable) {
+  const Slot& slot = slots_[variable];
+  return slot.low != 0 ? load_slot(slot, program_.var(variable).type) : bound_[variable];
+}
+
+void KernelWriter::bind(ir::VarId variable, const Value& value) {
+  const ir::Variable& declared = program_.var(variable);
+  const bool persistent = plan_.runs.persistent[variable];
+  if (!declared.assigned && !persistent) {
+    bound_[variable] = value;
+    return;
+  }
+  Slot& slot = slots_[variable];
+  if (slot.low == 0) {
+    slot = new_slot(declared.type, persistent);
+    e_.module().name(slot.low, program_.var_name(variable));
+  }
+  store_slot(slot, value);
+}
+
+void KernelWriter::assign(ir::VarId variable, const Value& value) {
+  store_slot(slots_[variable], value);
+}
+
+Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) {
+  // First of all: writing the function evaluates expressions, on the stack the operands lie on.
+  std::vector<Id> arguments;
+  for (const Value& operand : operands) {
+    arguments.push_back(operand.id());
+    if (operand.is_pair()) arguments.push_back(operand.wide().high.id());
+  }
+  const Id callee = op_function(expr.ref);
+  const Id type = e_.type_of(expr.type);
+  return from_vector(expr.type,
+                     e_.function().emit(Op::OpFunctionCall, type, {callee}, arguments));
+}
+
+// An operation is a function of the module. It can call only those declared before it, so the
+// writing of one never comes back to it.
+Id KernelWriter::op_function(ir::OpId id) {
+  if (op_functions_[id] != 0) return op_functions_[id];
+  const ir::OpDecl& op = program_.ops()[id];
+  std::vector<Id> types;
+  for (std::uint32_t i = 0; i < op.param_count; ++i) {
+    const Type type = program_.var(op.first_param + i).type;
+    const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+    types.insert(types.end(), pair ? 2 : 1, pair ? e_.type_word() : e_.type_of(type));
+  }
+  FunctionWriter function(e_.module(), e_.type_of(op.result_type), types);
+  e_.module().name(function.id(), program_.name(op.name));
+  FunctionWriter* const caller = e_.write_to(&function);
+  std::size_t next = 0;
+  for (std::uint32_t i = 0; i < op.param_count; ++i) {
+    const ir::VarId variable = op.first_param + i;
+    const Type type = program_.var(variable).type;
+    const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+    const Id low = function.param(next++);
+    const Id high = pair ? function.param(next++) : 0;
+    e_.module().name(low, program_.var_name(variable));
+    bound_[variable] = from_parts(type, low, high);
+  }
+  statements(op.body);
+  const Value result = evaluate(op.result);
+  Id given = result.id();
+  if (result.is_pair()) {
+    const Id high = result.wide().high.id();
+    given = e_.emit(Op::OpCompositeConstruct, e_.type_word_pair(), {given, high});
+  }
+  function.give_back(given);
+  function.finish();
+  e_.write_to(caller);
+  op_functions_[id] = function.id();
+  return function.id();
+}
+
+}  // namespace felsite::codegen

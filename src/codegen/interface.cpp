@@ -1,0 +1,211 @@
+#include "codegen/interface.h"
+
+#include <algorithm>
+
+namespace felsite::codegen {
+namespace {
+
+using spv::Op;
+using spv::StorageClass;
+
+constexpr std::uint32_t kStatusWords = sizeof(Status) / sizeof(std::uint32_t);
+
+std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
+
+// As many parameters as there could be; which of them are used is known only at the end.
+std::size_t most_parameters(const Segment& segment) {
+  const auto sized_at_run_time = std::ranges::count_if(
+      segment.program.buffers(), [](const ir::BufferDecl& buffer) { return buffer.count == 0; });
+  return 3 + static_cast<std::size_t>(sized_at_run_time) + segment.supplied.size();
+}
+
+}  // namespace
+
+Interface::Interface(Emitter& emitter, const Segment& segment)
+    : e_(emitter), program_(segment.program), bindings_(segment.program.buffers().size(), 0) {
+  for (ir::BufferId id = 0; id < bindings_.size(); ++id) {
+    if (program_.buffer(id).access != ir::Access::Workgroup) bindings_[id] = next_binding_++;
+  }
+  const bool fits = most_parameters(segment) * 4 <= e_.mask().limits.push_constant_bytes;
+  parameter_storage_ = fits ? StorageClass::PushConstant : StorageClass::StorageBuffer;
+}
+
+Id Interface::builtin_variable(Slot slot) {
+  Id& variable = builtins_[static_cast<std::size_t>(slot)];
+  if (variable != 0) return variable;
+  const auto declare = [&](Id type, spv::BuiltIn what, const char* name) {
+    SpirvModule& m = e_.module();
+    variable = m.variable(StorageClass::Input, m.type_pointer(StorageClass::Input, type));
+    m.decorate(variable, spv::Decoration::BuiltIn, {bits(what)});
+    m.name(variable, name);
+  };
+  const Id triple = e_.module().type_vector(e_.type_word(), 3);
+  switch (slot) {
+    case Slot::Invocation:
+      declare(triple, spv::BuiltIn::GlobalInvocationId, "invocation");
+      break;
+    case Slot::Workgroup: declare(triple, spv::BuiltIn::WorkgroupId, "workgroup_id"); break;
+    case Slot::Local: declare(triple, spv::BuiltIn::LocalInvocationId, "local"); break;
+    case Slot::LocalIndex:
+      declare(e_.type_word(), spv::BuiltIn::LocalInvocationIndex, "local_index");
+      break;
+    case Slot::Grid: declare(triple, spv::BuiltIn::NumWorkgroups, "num_workgroups"); break;
+    case Slot::Size: break;  // a constant
+  }
+  return variable;
+}
+
+// Read once at the start of each function that uses it: nothing changes it.
+Word Interface::builtin(Slot slot, std::uint32_t axis) {
+  FunctionWriter& f = e_.function();
+  Id& known = f.cached(static_cast<std::size_t>(slot) * 3 + axis);
+  if (known == 0) {
+    const Id variable = builtin_variable(slot);
+    if (slot == Slot::LocalIndex) {
+      known = f.emit_at_start(Op::OpLoad, e_.type_word(), {variable});
+    } else {
+      SpirvModule& m = e_.module();
+      const Id pointer = m.type_pointer(StorageClass::Input, e_.type_word());
+      const Id place =
+          f.emit_at_start(Op::OpAccessChain, pointer, {variable, e_.word(axis).id()});
+      known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
+    }
+  }
+  return e_.as_word(known);
+}
+
+// Where the device itself reads the grid from a buffer, only the device knows it.
+Word Interface::grid(std::uint32_t axis) {
+  if (program_.facts().has_indirect_dispatch) return builtin(Slot::Grid, axis);
+  return parameter({ParameterKind::Grid, axis});
+}
+
+Id Interface::size_constant() {
+  if (size_ != 0) return size_;
+  SpirvModule& m = e_.module();
+  for (std::uint32_t axis = 0; axis < 3; ++axis) {
+    size_parts_[axis] = m.spec_constant(e_.type_word(), program_.workgroup_size()[axis], axis);
+  }
+  size_ = m.spec_composite(m.type_vector(e_.type_word(), 3), size_parts_);
+  m.decorate(size_, spv::Decoration::BuiltIn, {bits(spv::BuiltIn::WorkgroupSize)});
+  m.name(size_, "workgroup_size");
+  return size_;
+}
+
+Word Interface::workgroup_size(std::uint32_t axis) {
+  size_constant();
+  return e_.as_word(size_parts_[axis]);
+}
+
+Word Interface::workgroup_invocations() {
+  size_constant();
+  SpirvModule& m = e_.module();
+  const Id plane = m.spec_operation(e_.type_word(), Op::OpIMul, size_parts_[0], size_parts_[1]);
+  return e_.as_word(m.spec_operation(e_.type_word(), Op::OpIMul, plane, size_parts_[2]));
+}
+
+Word Interface::length(ir::BufferId buffer) {
+  const std::uint32_t count = program_.buffer(buffer).count;
+  return count != 0 ? e_.word(count) : parameter({ParameterKind::Length, buffer});
+}
+
+Word Interface::parameter(Parameter wanted) {
+  SpirvModule& m = e_.module();
+  auto found = std::ranges::find(parameters_, wanted);
+  if (found == parameters_.end()) found = parameters_.insert(found, wanted);
+  const auto index = static_cast<std::uint32_t>(found - parameters_.begin());
+  if (parameter_block_ == 0) parameter_block_ = m.new_id();
+  FunctionWriter& f = e_.function();
+  Id& known = f.parameter(index);
+  if (known == 0) {
+    const Id pointer = m.type_pointer(parameter_storage_, e_.type_word());
+    const Id place = f.emit_at_start(
+        Op::OpAccessChain, pointer, {parameter_block_, e_.word(0).id(), e_.word(index).id()});
+    known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
+  }
+  return e_.as_word(known);
+}
+
+Id Interface::status_word(std::uint32_t index) {
+  SpirvModule& m = e_.module();
+  if (status_ == 0) status_ = m.new_id();
+  const Id pointer = m.type_pointer(StorageClass::StorageBuffer, e_.type_word());
+  return e_.emit(Op::OpAccessChain, pointer, {status_, e_.word(0).id(), e_.word(index).id()});
+}
+
+// The first to come writes; the others find the state taken.
+void Interface::report(Status::State state, Word tag, Word address) {
+  SpirvModule& m = e_.module();
+  if (status_function_ == 0) {
+    const Id word = e_.type_word();
+    const std::array params{word, word, word};
+    FunctionWriter f(m, e_.type_void(), params);
+    m.name(f.id(), "report_status");
+    FunctionWriter* const caller = e_.write_to(&f);
+    const bool vulkan_model = e_.has(Feature::MemoryModel);
+    const Word scope =
+        e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+    const Word relaxed = e_.word(0);
+    const Word clean = e_.word(Status::Clean);
+    const Id before =
+        e_.emit(Op::OpAtomicCompareExchange, word,
+                {status_word(0), scope.id(), relaxed.id(), relaxed.id(), f.param(0), clean.id()});
+    e_.when(e_.as_word(before) == clean, [&] {
+      e_.store(status_word(1), f.param(1));
+      e_.store(status_word(2), f.param(2));
+      for (std::uint32_t axis = 0; axis < 3; ++axis) {
+        e_.store(status_word(3 + axis), invocation(axis).id());
+      }
+    });
+    f.give_back();
+    f.finish();
+    e_.write_to(caller);
+    status_function_ = f.id();
+  }
+  e_.emit(Op::OpFunctionCall, e_.type_void(),
+          {status_function_, e_.word(state).id(), tag.id(), address.id()});
+}
+
+namespace {
+
+// A block of one array of words, in a variable whose id was given out before.
+void declare_word_block(Emitter& e, Id variable, StorageClass storage, std::size_t words,
+                        const char* name) {
+  SpirvModule& m = e.module();
+  const Id array = m.new_type_array(e.type_word(), e.word(bits(words)).id());
+  m.decorate(array, spv::Decoration::ArrayStride, {4});
+  const Id block = m.new_type_struct(std::array{array});
+  m.decorate(block, spv::Decoration::Block);
+  m.decorate_member(block, 0, spv::Decoration::Offset, {0});
+  m.name(block, name);
+  m.variable_as(variable, storage, m.type_pointer(storage, block));
+  m.name(variable, name);
+}
+
+void bind(Emitter& e, Id variable, std::uint32_t binding) {
+  e.module().decorate(variable, spv::Decoration::DescriptorSet, {0});
+  e.module().decorate(variable, spv::Decoration::Binding, {binding});
+}
+
+}  // namespace
+
+void Interface::finish(Kernel& kernel) {
+  size_constant();  // the module's workgroup size, used in it or not
+  if (parameter_block_ != 0) {
+    declare_word_block(e_, parameter_block_, parameter_storage_, parameters_.size(), "parameters");
+    if (parameter_storage_ == StorageClass::StorageBuffer) {
+      kernel.parameter_binding = next_binding_++;
+      bind(e_, parameter_block_, *kernel.parameter_binding);
+      e_.module().decorate(parameter_block_, spv::Decoration::NonWritable);
+    }
+  }
+  if (status_ != 0) {
+    declare_word_block(e_, status_, StorageClass::StorageBuffer, kStatusWords, "status");
+    kernel.status_binding = next_binding_++;
+    bind(e_, status_, *kernel.status_binding);
+  }
+  kernel.parameters = std::move(parameters_);
+  kernel.workgroup_size = program_.workgroup_size();
+}
+
+}  // namespace felsite::codegen

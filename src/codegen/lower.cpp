@@ -1,0 +1,95 @@
+// From a program to a kernel: the steps, in their order.
+#include <fmt/format.h>
+
+#include "codegen/kernel_writer.h"
+#include "codegen/plan.h"
+#include "felsite/validate.h"
+
+namespace felsite::codegen {
+namespace {
+
+// Analyses first: each looks at the IR alone and leaves plain data. Then what cannot be done is
+// refused, and from there on nothing can fail but the device's limits.
+Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
+               const Capabilities& mask) {
+  const ir::Program& program = segment.program;
+  Plan plan;
+  plan.nodes = segment.nodes.value_or(program.entry());
+  plan.bounds = prove_indices(program, plan.nodes, mask);
+  plan.loops = plan_loops(program, plan.nodes, mask);
+  plan.runs = plan_runs(program, plan.nodes, uniformity);
+  plan.subgroups =
+      has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
+  plan.memory = memory_use(program, plan.nodes);
+  // The lowering's own workgroup memory is among what barriers order.
+  const bool emulated =
+      program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
+  plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
+  return plan;
+}
+
+void declare_modes(Emitter& e) {
+  SpirvModule& m = e.module();
+  if (e.has(Feature::MemoryModel)) {
+    m.memory_model(spv::MemoryModel::Vulkan);
+    m.need(spv::Capability::VulkanMemoryModel);
+    if (m.version() < 0x0001'0500) m.need_extension("SPV_KHR_vulkan_memory_model");
+  }
+  if (!e.exact()) return;
+  const auto declare = [&](Feature feature, spv::Capability capability, spv::ExecutionMode mode,
+                           std::uint32_t width) {
+    if (!e.has(feature)) return;
+    m.need(capability);
+    if (m.version() < 0x0001'0400) m.need_extension("SPV_KHR_float_controls");
+    m.execution_mode(mode, {width});
+  };
+  declare(Feature::PreserveSpecials32, spv::Capability::SignedZeroInfNanPreserve,
+          spv::ExecutionMode::SignedZeroInfNanPreserve, 32);
+  declare(Feature::RoundToEven32, spv::Capability::RoundingModeRTE,
+          spv::ExecutionMode::RoundingModeRTE, 32);
+  if (!m.needs(spv::Capability::Float64)) return;
+  declare(Feature::PreserveSpecials64, spv::Capability::SignedZeroInfNanPreserve,
+          spv::ExecutionMode::SignedZeroInfNanPreserve, 64);
+  declare(Feature::RoundToEven64, spv::Capability::RoundingModeRTE,
+          spv::ExecutionMode::RoundingModeRTE, 64);
+}
+
+}  // namespace
+
+Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
+                     const LowerOptions& options) {
+  const ir::Program& program = segment.program;
+  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+    return std::unexpected(ir::to_error(findings, program.name()));
+  }
+  const ir::UniformityMap uniformity = ir::analyze_uniformity(program);
+  const Plan plan = make_plan(segment, uniformity, mask);
+  if (auto supported = check_requirements(segment, plan, uniformity, mask); !supported) {
+    return std::unexpected(std::move(supported.error()));
+  }
+
+  Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
+  Interface interface(emitter, segment);
+  Buffers buffers(emitter, interface, program, plan.memory);
+  KernelWriter writer(emitter, interface, buffers, segment, plan, options);
+  const Id entry = writer.write();
+
+  Kernel kernel;
+  interface.finish(kernel);
+  buffers.finish(kernel);
+  kernel.trap_tags = writer.take_trap_tags();
+  kernel.workgroup_size_is_fixed = program.facts().has_subgroup_ops || plan.loops.counts_on_size;
+  SpirvModule& module = emitter.module();
+  module.entry_point(entry);
+  module.execution_mode(spv::ExecutionMode::LocalSize,
+                        {program.workgroup_size()[0], program.workgroup_size()[1],
+                         program.workgroup_size()[2]});
+  declare_modes(emitter);
+  if (auto fits = check_kernel_limits(program, kernel, mask.limits); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  kernel.words = module.finish();
+  return kernel;
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,144 @@
+#include "vk/pipeline.h"
+
+#include <fmt/format.h>
+
+#include "vk/vulkan_error.h"
+
+namespace felsite::vk {
+namespace {
+
+using codegen::Kernel;
+
+// A driver is free to crash on a kernel that exceeds what it offers.
+Result<void> check_fits(const Device& device, const Kernel& kernel) {
+  const codegen::DeviceLimits& limits = device.capabilities().limits;
+  const std::string_view fix = "lower the program under the capabilities of this device.";
+  const auto check = [&](std::string_view what, std::uint64_t requested,
+                         std::uint64_t available) -> Result<void> {
+    if (requested <= available) return {};
+    return std::unexpected(over_limit(
+        fmt::format("The kernel takes {} {}; the device has {}.", requested, what, available),
+        std::string(fix), device.snapshot().name, requested, available));
+  };
+  if (kernel.needs_robust_access2 && !device.capabilities().has(codegen::Feature::RobustAccess2)) {
+    return std::unexpected(unsupported("The kernel counts on robustBufferAccess2, which is off.",
+                                       std::string(fix), device.snapshot().name));
+  }
+  const auto& [x, y, z] = kernel.workgroup_size;
+  const std::uint64_t invocations = std::uint64_t{x} * y * z;
+  if (auto fits = check("invocations a workgroup", invocations, limits.workgroup_invocations);
+      !fits) {
+    return fits;
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string what = fmt::format("invocations a workgroup on axis {}", "xyz"[axis]);
+    if (auto fits = check(what, kernel.workgroup_size[axis], limits.workgroup_size[axis]); !fits) {
+      return fits;
+    }
+  }
+  if (auto fits = check("bytes of workgroup memory", kernel.shared_bytes, limits.shared_bytes);
+      !fits) {
+    return fits;
+  }
+  if (auto fits = check("storage buffers", bindings_of(kernel).size(), limits.storage_buffers);
+      !fits) {
+    return fits;
+  }
+  return check("bytes of push constants", push_constant_bytes(kernel), limits.push_constant_bytes);
+}
+
+Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const Kernel& kernel) {
+  std::vector<VkDescriptorSetLayoutBinding> bindings;
+  for (const std::uint32_t binding : bindings_of(kernel)) {
+    bindings.push_back({.binding = binding,
+                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                        .descriptorCount = 1,
+                        .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+                        .pImmutableSamplers = nullptr});
+  }
+  VkDescriptorSetLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  info.bindingCount = static_cast<std::uint32_t>(bindings.size());
+  info.pBindings = bindings.data();
+  return device.make<VkDescriptorSetLayout>(device.functions().vkCreateDescriptorSetLayout,
+                                            device.functions().vkDestroyDescriptorSetLayout, info,
+                                            "make a descriptor set layout");
+}
+
+Result<Owned<VkPipelineLayout>> make_layout(const Device& device, const Kernel& kernel,
+                                            VkDescriptorSetLayout set_layout) {
+  VkPushConstantRange parameters{};
+  parameters.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  parameters.size = push_constant_bytes(kernel);
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.setLayoutCount = 1;
+  info.pSetLayouts = &set_layout;
+  info.pushConstantRangeCount = parameters.size != 0 ? 1 : 0;
+  info.pPushConstantRanges = &parameters;
+  return device.make<VkPipelineLayout>(device.functions().vkCreatePipelineLayout,
+                                       device.functions().vkDestroyPipelineLayout, info,
+                                       "make a pipeline layout");
+}
+
+Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kernel& kernel,
+                                                VkPipelineLayout layout) {
+  const VolkDeviceTable& functions = device.functions();
+  VkShaderModuleCreateInfo module_info{};
+  module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  module_info.codeSize = kernel.words.size() * sizeof(std::uint32_t);
+  module_info.pCode = kernel.words.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  VkResult result = functions.vkCreateShaderModule(device.handle(), &module_info, nullptr, &module);
+  if (result != VK_SUCCESS) {
+    return std::unexpected(
+        device.error(result, "read the kernel's SPIR-V", ErrorCode::KernelCompileFailed));
+  }
+  const Owned<VkShaderModule> owned_module(device.handle(), module,
+                                           functions.vkDestroyShaderModule);
+  VkComputePipelineCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.layout = layout;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  result = functions.vkCreateComputePipelines(device.handle(), VK_NULL_HANDLE, 1, &info, nullptr,
+                                              &pipeline);
+  if (result != VK_SUCCESS) {
+    return std::unexpected(
+        device.error(result, "compile the kernel", ErrorCode::KernelCompileFailed));
+  }
+  return Owned<VkPipeline>(device.handle(), pipeline, functions.vkDestroyPipeline);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> bindings_of(const Kernel& kernel) {
+  std::vector<std::uint32_t> bindings;
+  for (const codegen::BufferBinding& buffer : kernel.buffers) bindings.push_back(buffer.binding);
+  if (kernel.status_binding) bindings.push_back(*kernel.status_binding);
+  if (kernel.parameter_binding) bindings.push_back(*kernel.parameter_binding);
+  return bindings;
+}
+
+std::uint32_t push_constant_bytes(const Kernel& kernel) {
+  if (kernel.parameter_binding) return 0;
+  return static_cast<std::uint32_t>(kernel.parameters.size() * sizeof(std::uint32_t));
+}
+
+Result<Pipeline> make_pipeline(const Device& device, const Kernel& kernel) {
+  if (auto fits = check_fits(device, kernel); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  auto set_layout = make_set_layout(device, kernel);
+  if (!set_layout) return std::unexpected(std::move(set_layout.error()));
+  auto layout = make_layout(device, kernel, set_layout->get());
+  if (!layout) return std::unexpected(std::move(layout.error()));
+  auto pipeline = make_compute_pipeline(device, kernel, layout->get());
+  if (!pipeline) return std::unexpected(std::move(pipeline.error()));
+  return Pipeline{std::move(*set_layout), std::move(*layout), std::move(*pipeline)};
+}
+
+}  // namespace felsite::vk

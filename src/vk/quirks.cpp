@@ -1,0 +1,66 @@
+#include "vk/quirks.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace felsite::vk {
+namespace {
+
+using codegen::Capabilities;
+using codegen::Feature;
+
+// Mesa's major version, which only the text of its driver info tells: lavapipe's driverVersion is 1
+// in all releases.
+std::optional<int> mesa_major(const DeviceSnapshot& device) {
+  constexpr std::string_view kPrefix = "Mesa ";
+  const std::size_t at = device.driver_info.find(kPrefix);
+  if (at == std::string::npos) return std::nullopt;
+  const char* const first = device.driver_info.data() + at + kPrefix.size();
+  int major = 0;
+  const auto parsed =
+      std::from_chars(first, device.driver_info.data() + device.driver_info.size(), major);
+  return parsed.ec == std::errc{} ? std::optional(major) : std::nullopt;
+}
+
+bool is_lavapipe(const DeviceSnapshot& device) {
+  return device.driver == VK_DRIVER_ID_MESA_LLVMPIPE;
+}
+
+bool is_swiftshader(const DeviceSnapshot& device) {
+  return device.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+}
+
+bool has_loop_limiter(const DeviceSnapshot& device) {
+  return is_lavapipe(device) && mesa_major(device).value_or(0) < 25;
+}
+
+void add_linear_subgroups(Capabilities& capabilities) {
+  capabilities.features.set(static_cast<std::size_t>(Feature::LinearSubgroups));
+}
+
+constexpr std::array kQuirks{
+    Quirk{"lavapipe-loop-limiter",
+          "The shader compiler stops every loop of an invocation, in silence, once it has done "
+          "65535 trips in all its loops together. Measured: 22.3.6 does it, 25.0.7 does not. Its "
+          "sources still have the limit after 22.3, so releases between the two count as limited, "
+          "and so does one that does not tell its version: a limit that is not there costs some "
+          "checks, a limit that is overlooked costs the result.",
+          has_loop_limiter, [](Capabilities& capabilities) { capabilities.loop_budget = 65535; }},
+    Quirk{"lavapipe-linear-subgroups",
+          "Fills its vectors with invocations in the order of the local index. Measured: 25.0.7 "
+          "does so for every shape of workgroup; 22.3.6 begins a new vector with every row, so "
+          "there only one row, or rows of whole subgroups, are in linear order, and lowering "
+          "counts on no more. Vulkan alone does not promise any order.",
+          is_lavapipe, add_linear_subgroups},
+    Quirk{"swiftshader-linear-subgroups",
+          "Runs a workgroup as groups of four invocations in the order of the local index, "
+          "measured for many shapes. Vulkan alone does not promise any order.",
+          is_swiftshader, add_linear_subgroups},
+};
+
+}  // namespace
+
+std::span<const Quirk> quirks() { return kQuirks; }
+
+}  // namespace felsite::vk

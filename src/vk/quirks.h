@@ -1,0 +1,22 @@
+// What is known about single drivers beyond what they say about themselves: one table for what
+// they do wrong, one for what they do well without a promise.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "felsite/capabilities.h"
+#include "vk/device_snapshot.h"
+
+namespace felsite::vk {
+
+struct Quirk {
+  std::string_view name;
+  std::string_view why;
+  bool (*applies)(const DeviceSnapshot& device);
+  void (*apply)(codegen::Capabilities& capabilities);
+};
+
+std::span<const Quirk> quirks();
+
+}  // namespace felsite::vk

@@ -1,0 +1,89 @@
+// One kernel on one device: made ready once, bound to buffers, submitted as often as wanted.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "felsite/backend.h"
+#include "felsite/kernel.h"
+#include "vk/device.h"
+
+namespace felsite::vk {
+
+struct VariableValue {
+  ir::VarId variable;
+  std::uint32_t value;
+};
+
+struct Launch {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
+  std::vector<VariableValue> variables{};      // those that the segment takes from outside
+  bool measure_device_time = false;            // where the device has timestamps
+};
+
+struct SubmissionTiming {
+  std::chrono::nanoseconds wall{};                      // of all submissions, waiting included
+  std::optional<std::chrono::nanoseconds> device_time;  // of the last dispatch
+};
+
+inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds::max();
+
+struct KernelOnDevice;
+struct BoundResources;
+
+// A kernel with its buffers, ready to be submitted. The buffers keep their contents from one
+// submission to the next. For one thread at a time.
+class BoundKernel {
+ public:
+  BoundKernel(BoundKernel&& other) noexcept;
+  BoundKernel& operator=(BoundKernel&& other) = delete;
+  // Work that still runs, after a timeout, goes on; the device keeps what it uses.
+  ~BoundKernel();
+
+  // Fresh contents: the inputs as given, sized as those bound first, and zeros in all outputs.
+  Result<void> write_inputs(std::span<const ByteSpan> inputs);
+  // One after the other, each waited for; ends at the first that traps or exceeds `timeout`. After
+  // a timeout the kernel is of no more use.
+  Result<SubmissionTiming> submit_and_wait(std::uint32_t times = 1,
+                                           std::chrono::nanoseconds timeout = kNoTimeout);
+  // In declaration order.
+  Result<std::vector<Bytes>> read_outputs() const;
+
+ private:
+  friend class PreparedKernel;
+  explicit BoundKernel(std::shared_ptr<BoundResources> resources);
+  Result<void> submit_once(std::chrono::nanoseconds timeout);
+
+  std::shared_ptr<BoundResources> resources_;
+  bool running_ = false;  // submitted and not yet seen to end
+};
+
+// A kernel with its pipeline. Cheap to copy, usable from many threads; the device must outlive it.
+class PreparedKernel {
+ public:
+  // `kernel` is what `program`, or a segment of it, was lowered to.
+  static Result<PreparedKernel> prepare(Device& device, codegen::Kernel kernel,
+                                        ir::Program program);
+
+  // Inputs are the caller's, in declaration order.
+  Result<BoundKernel> bind(std::span<const ByteSpan> inputs, const Launch& launch) const;
+  Result<std::vector<Bytes>> run(std::span<const ByteSpan> inputs, const Launch& launch,
+                                 std::chrono::nanoseconds timeout = kNoTimeout) const;
+
+ private:
+  explicit PreparedKernel(std::shared_ptr<const KernelOnDevice> kernel)
+      : kernel_(std::move(kernel)) {}
+  std::shared_ptr<const KernelOnDevice> kernel_;
+};
+
+// All of it for a kernel that runs only once.
+Result<std::vector<Bytes>> run_kernel(Device& device, const codegen::Kernel& kernel,
+                                      const ir::Program& program, std::span<const ByteSpan> inputs,
+                                      const Launch& launch,
+                                      std::chrono::nanoseconds timeout = kNoTimeout);
+
+}  // namespace felsite::vk

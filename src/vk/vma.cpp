@@ -1,0 +1,44 @@
+// The one file that holds the allocator's code.
+#define VMA_IMPLEMENTATION
+#include "vk/vma.h"
+
+namespace felsite::vk {
+
+VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) {
+  const VolkDeviceTable& table = target.functions;
+  VmaVulkanFunctions functions{};
+  functions.vkGetPhysicalDeviceProperties = vkGetPhysicalDeviceProperties;
+  functions.vkGetPhysicalDeviceMemoryProperties = vkGetPhysicalDeviceMemoryProperties;
+  functions.vkGetPhysicalDeviceMemoryProperties2KHR = vkGetPhysicalDeviceMemoryProperties2;
+  functions.vkAllocateMemory = table.vkAllocateMemory;
+  functions.vkFreeMemory = table.vkFreeMemory;
+  functions.vkMapMemory = table.vkMapMemory;
+  functions.vkUnmapMemory = table.vkUnmapMemory;
+  functions.vkFlushMappedMemoryRanges = table.vkFlushMappedMemoryRanges;
+  functions.vkInvalidateMappedMemoryRanges = table.vkInvalidateMappedMemoryRanges;
+  functions.vkBindBufferMemory = table.vkBindBufferMemory;
+  functions.vkBindImageMemory = table.vkBindImageMemory;
+  functions.vkGetBufferMemoryRequirements = table.vkGetBufferMemoryRequirements;
+  functions.vkGetImageMemoryRequirements = table.vkGetImageMemoryRequirements;
+  functions.vkCreateBuffer = table.vkCreateBuffer;
+  functions.vkDestroyBuffer = table.vkDestroyBuffer;
+  functions.vkCreateImage = table.vkCreateImage;
+  functions.vkDestroyImage = table.vkDestroyImage;
+  functions.vkCmdCopyBuffer = table.vkCmdCopyBuffer;
+  functions.vkGetBufferMemoryRequirements2KHR = table.vkGetBufferMemoryRequirements2;
+  functions.vkGetImageMemoryRequirements2KHR = table.vkGetImageMemoryRequirements2;
+  functions.vkBindBufferMemory2KHR = table.vkBindBufferMemory2;
+  functions.vkBindImageMemory2KHR = table.vkBindImageMemory2;
+  functions.vkGetDeviceBufferMemoryRequirements = table.vkGetDeviceBufferMemoryRequirements;
+  functions.vkGetDeviceImageMemoryRequirements = table.vkGetDeviceImageMemoryRequirements;
+
+  VmaAllocatorCreateInfo info{};
+  info.instance = target.instance;
+  info.physicalDevice = target.physical_device;
+  info.device = target.device;
+  info.pVulkanFunctions = &functions;
+  info.vulkanApiVersion = target.api_version;
+  return vmaCreateAllocator(&info, &allocator);
+}
+
+}  // namespace felsite::vk
