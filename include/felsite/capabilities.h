@@ -61,6 +61,8 @@ struct Capabilities {
   std::uint32_t subgroup_size = 1;
   // Loop trips after which the driver stops every loop of an invocation in silence; 0: it does not.
   std::uint32_t loop_budget = 0;
+  // The driver takes x + 0 for x and x * 0 for 0 where it sees the zero, whatever x is.
+  bool folds_float_zeros = false;
   DeviceLimits limits;
 
   bool has(Feature feature) const { return features[static_cast<std::size_t>(feature)]; }
@@ -74,7 +76,7 @@ Capabilities all_capabilities();
 Capabilities no_capabilities();
 
 // Changes a mask by a list such as "none,int64,-storage8,spirv=1.5,subgroup=8,loop_budget=65535".
-// Entries apply from left to right: all, none, a feature, a feature taken away, or a number.
+// Entries apply from left to right: all, none, a feature, one taken away, a number, or a quirk.
 Result<Capabilities> apply_mask(Capabilities mask, std::string_view list);
 
 }  // namespace felsite::codegen

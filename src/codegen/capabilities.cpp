@@ -37,7 +37,8 @@ Error bad_entry(std::string_view entry) {
   }
   return {.code = ErrorCode::BadInputs,
           .message = fmt::format("The mask has an entry `{}` that means nothing.", entry),
-          .fix = fmt::format("use all, none, spirv=1.3 to spirv=1.6, subgroup=N, loop_budget=N, or "
+          .fix = fmt::format("use all, none, spirv=1.3 to spirv=1.6, subgroup=N, the quirks "
+                             "loop_budget=N and folds_float_zeros, or "
                              "a feature, with - in front to take it away: {}.",
                              names),
           .context = {}};
@@ -70,6 +71,10 @@ bool apply_setting(Capabilities& mask, std::string_view name, std::string_view t
 }
 
 bool apply_entry(Capabilities& mask, std::string_view entry) {
+  if (entry == "folds_float_zeros" || entry == "-folds_float_zeros") {
+    mask.folds_float_zeros = !entry.starts_with('-');
+    return true;
+  }
   if (entry == "all") {
     mask.features.set();
     return true;

@@ -26,14 +26,19 @@ F with_sign_of(F x, F result) {
 
 }  // namespace
 
-// A subnormal sum is exact, so flushing what the device gives is the whole rule.
+// A subnormal sum is exact, so flushing what the device gives is the whole rule; unless the driver
+// leaves out the addition of a zero, and with it the sign that the sum of two zeros has.
 template <class F>
 F exact_add(F a, F b) {
-  return flushed(a + b);
+  const F sum = flushed(a + b);
+  if (!a.emitter->mask().folds_float_zeros) return sum;
+  const Flag both_zero = (magnitude_bits(a) | magnitude_bits(b)) == typename FloatLayout<F>::Raw{0};
+  return select(both_zero, from_bits(bits(a) & bits(b)), sum);
 }
 
 template <class F>
 F exact_sub(F a, F b) {
+  if (a.emitter->mask().folds_float_zeros) return exact_add(a, exact_negate(b));
   return flushed(a - b);
 }
 
@@ -53,7 +58,13 @@ F exact_mul(F a, F b) {
       select(is_least, Layout::constant(e, Layout::kLeastNormal), Layout::constant(e, 0));
   const auto sign = (bits(a) ^ bits(b)) & Layout::kSign;
   const Flag is_settled = (product & Layout::kMagnitude) >= Layout::kLeastNormal + 1;
-  return from_bits(select(is_settled, product, size | sign));
+  const auto result = select(is_settled, product, size | sign);
+  if (!e.mask().folds_float_zeros) return from_bits(result);
+  // Zero times infinity, or times a NaN, is a NaN, which the driver may have made a zero.
+  const auto is_zero = [](F x) { return magnitude_bits(x) == typename Layout::Raw{0}; };
+  const auto is_special = [](F x) { return magnitude_bits(x) >= Layout::kInfinity; };
+  const Flag is_nan = (is_zero(a) && is_special(b)) || (is_zero(b) && is_special(a));
+  return from_bits(select(is_nan, Layout::constant(e, Layout::kNan), result));
 }
 
 // Of two equal values only the zeros can differ in bits: the sign is or-ed for Min, and-ed for Max.

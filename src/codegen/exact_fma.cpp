@@ -146,7 +146,7 @@ F fma_body(F a, F b, F c) {
   // A product that is infinite, NaN or zero is so without rounding, and the sum has nothing to
   // round either. An infinite or NaN addend is itself the sum, even where a product overflows.
   const F plain = select(addend_is_finite, sum_of_product(a, b, c), c);
-  return select(factors_are_normal, plain, a * b + c);
+  return select(factors_are_normal, plain, exact_add(exact_mul(a, b), c));
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ Value lower_float_binary(BinaryOp op, Value a, Value b) {
   }
   if (is_double) return {a.type, binary(op, a.real64(), b.real64())};
   if (stays_narrow(op)) return {a.type, binary(op, a.real(), b.real())};
-  if (a.type == Type::F16 && is_plain_for_half(op)) {
+  if (a.type == Type::F16 && is_plain_for_half(op) && !a.emitter().mask().folds_float_zeros) {
     return {a.type, rounded_to_half(plain(op, a.real(), b.real()))};
   }
   return rounded_to_type(a.type, binary(op, a.real(), b.real()));
@@ -151,7 +151,8 @@ Value lower_fma(Value a, Value b, Value c) {
   if (a.type == Type::F64) return {a.type, fused(a.real64(), b.real64(), c.real64())};
   // The product of two f16 values is exact in f32, so the sum rounds once by itself.
   if (a.type == Type::F16) {
-    return {a.type, rounded_to_half(a.real() * b.real() + c.real())};
+    const Float product = binary(BinaryOp::Mul, a.real(), b.real());
+    return {a.type, rounded_to_half(binary(BinaryOp::Add, product, c.real()))};
   }
   return rounded_to_type(a.type, fused(a.real(), b.real(), c.real()));
 }

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
-#include "dispatch/binding_plan.h"
+#include "dispatch/caller_memory.h"
 #include "felsite/reference.h"
 #include "felsite/validate.h"
 #include "ir/effects.h"
@@ -67,7 +66,6 @@ class Run {
 
  private:
   Result<void> one_pass();
-  std::optional<std::array<std::uint32_t, 3>> indirect_grid() const;
   bool flag_is_clear() const;
   void clear_flag();
   void save_state();
@@ -91,37 +89,14 @@ Error with_program(Error error, const ir::Program& program) {
 }
 
 Result<void> Run::bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs) {
-  std::vector<std::uint64_t> sizes;
-  for (const ByteSpan input : inputs) sizes.push_back(input.size());
-  auto plan = plan_bindings(program_, sizes, config_);
+  auto plan = plan_inputs(program_, inputs, config_);
   if (!plan) return std::unexpected(std::move(plan.error()));
   plan_ = std::move(*plan);
   const std::uint64_t limit = options_.reference.memory_limit != 0
                                   ? options_.reference.memory_limit
                                   : reference::default_memory_limit();
-  if (plan_.output_bytes > limit) {
-    Error error{.code = ErrorCode::DeviceOutOfMemory,
-                .message = fmt::format("The results take {} bytes, {} are available.",
-                                       plan_.output_bytes, limit),
-                .fix = "declare smaller outputs, or raise the memory limit.",
-                .context = {}};
-    error.context.requested = plan_.output_bytes;
-    error.context.available = limit;
-    return std::unexpected(std::move(error));
-  }
-  // Resizing a slot that an input lies in would pull the input away.
-  for (const Bytes& slot : outputs) {
-    for (const ByteSpan input : inputs) {
-      const bool apart = input.empty() || slot.capacity() == 0 ||
-                         std::less_equal<>()(input.data() + input.size(), slot.data()) ||
-                         std::less_equal<>()(slot.data() + slot.capacity(), input.data());
-      if (apart) continue;
-      return std::unexpected(Error{.code = ErrorCode::BadInputs,
-                                   .message = "An input lies in the memory of an output slot.",
-                                   .fix = "give inputs and output slots memory of their own.",
-                                   .context = {}});
-    }
-  }
+  if (auto fits = check_result_memory(plan_, limit); !fits) return fits;
+  if (auto apart = check_slots(inputs, outputs); !apart) return apart;
   outputs.resize(plan_.output_count);
   for (const BoundBuffer& bound : plan_.buffers) {
     BufferView view{.data = nullptr, .count = bound.count};
@@ -142,21 +117,11 @@ Result<void> Run::bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& out
   return {};
 }
 
-std::optional<std::array<std::uint32_t, 3>> Run::indirect_grid() const {
-  if (!program_.facts().has_indirect_dispatch) return std::nullopt;
-  const ir::Node& node = program_.node(program_.entry().begin);
-  std::array<std::uint32_t, 3> grid{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::uint64_t index = std::uint64_t{node.extra} + axis;
-    // Past the end reads as zero, and a grid of zero workgroups runs nothing.
-    if (index >= views_[node.ref].count) continue;
-    std::memcpy(&grid[axis], views_[node.ref].data + index * 4, 4);
-  }
-  return grid;
-}
-
 Result<void> Run::one_pass() {
-  auto grid = plan_grid(program_, plan_, config_, indirect_grid());
+  const auto contents = [&](ir::BufferId id) {
+    return ByteSpan(views_[id].data, plan_.buffers[id].bytes);
+  };
+  auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
   if (!grid) return std::unexpected(std::move(grid.error()));
   options_.grid = *grid;
   auto stats = interpreter_.run(views_, options_);
@@ -315,11 +280,7 @@ Result<DispatchTiming> Reference::dispatch_borrowed_into(const ir::Program& prog
     if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
     return timing;
   } catch (const std::bad_alloc&) {
-    return std::unexpected(with_program(Error{.code = ErrorCode::DeviceOutOfMemory,
-                                              .message = "The host is out of memory.",
-                                              .fix = "use a smaller grid or smaller buffers.",
-                                              .context = {}},
-                                        program));
+    return std::unexpected(with_program(host_out_of_memory(), program));
   }
 }
 

@@ -101,6 +101,9 @@ std::vector<std::string> excess_of(const Capabilities& mask, const Capabilities&
   }
   const bool ignores_budget =
       found.loop_budget != 0 && (mask.loop_budget == 0 || mask.loop_budget > found.loop_budget);
+  if (found.folds_float_zeros && !mask.folds_float_zeros) {
+    excess.push_back("float zeros left to a driver that folds them");
+  }
   if (ignores_budget) {
     excess.push_back(
         fmt::format("loop budget {} instead of {}", mask.loop_budget, found.loop_budget));

@@ -47,6 +47,11 @@ constexpr std::array kQuirks{
           "and so does one that does not tell its version: a limit that is not there costs some "
           "checks, a limit that is overlooked costs the result.",
           has_loop_limiter, [](Capabilities& capabilities) { capabilities.loop_budget = 65535; }},
+    Quirk{"lavapipe-float-zeros",
+          "The code generator behind the driver gives the other operand for an addition of a "
+          "constant zero, and zero for a multiplication by one, without a look at signs, "
+          "infinities and NaNs, and in spite of NoContraction. Measured on 22.3.6 and 25.0.7.",
+          is_lavapipe, [](Capabilities& capabilities) { capabilities.folds_float_zeros = true; }},
     Quirk{"lavapipe-linear-subgroups",
           "Fills its vectors with invocations in the order of the local index. Measured: 25.0.7 "
           "does so for every shape of workgroup; 22.3.6 begins a new vector with every row, so "

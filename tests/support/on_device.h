@@ -31,7 +31,7 @@ inline vk::Device& test_device() {
 inline vk::Device& test_device(const codegen::Capabilities& mask) {
   static std::map<std::string, std::unique_ptr<vk::Device>> devices;
   const std::string key = mask.features.to_string() + std::to_string(mask.spirv_version) + "/" +
-                          std::to_string(mask.loop_budget);
+                          std::to_string(mask.loop_budget) + (mask.folds_float_zeros ? "z" : "");
   auto& device = devices[key];
   if (device == nullptr) {
     auto opened = vk::open_device({.mask = mask});
