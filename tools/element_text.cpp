@@ -21,11 +21,12 @@ using namespace ir;
 constexpr std::uint64_t kMostGenerated = std::uint64_t{1} << 31;
 
 Error bad_spec(const BufferDecl& buffer, std::string message) {
-  return Error{
-      .code = ErrorCode::BadInputs,
-      .message = fmt::format("Input `{}`: {}", buffer.name, message),
-      .fix = "write NAME=@file, NAME=1,2,3, NAME=zeros:N, NAME=iota:N or NAME=random:N:seed.",
-      .context = {}};
+  return Error{.code = ErrorCode::BadInputs,
+               .message = fmt::format("Input `{}`: {}", buffer.name, message),
+               .fix =
+                   "write NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
+                   "NAME=random:N:seed.",
+               .context = {}};
 }
 
 void append(Bytes& bytes, Type type, std::uint64_t bits) {
@@ -70,15 +71,29 @@ std::optional<std::uint64_t> parse_element(std::string_view text, Type type) {
   return is_float(type) ? parse_float(text, type) : parse_integer(text, type);
 }
 
-Result<Bytes> parse_list(const BufferDecl& buffer, std::string_view text) {
+// Of any type: what stands in memory, in hexadecimal.
+std::optional<std::uint64_t> parse_bits(std::string_view text, Type type) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  std::uint64_t bits = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, bits, 16);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  if (bits > UINT64_MAX >> (64 - info(type).bytes * 8)) return std::nullopt;
+  return bits;
+}
+
+using ParseElement = std::optional<std::uint64_t>(std::string_view text, Type type);
+
+Result<Bytes> parse_list(const BufferDecl& buffer, std::string_view text, ParseElement* parse) {
   Bytes bytes;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view item = text.substr(0, comma);
-    const auto bits = parse_element(item, buffer.element);
+    const auto bits = parse(item, buffer.element);
     if (!bits) {
-      return std::unexpected(bad_spec(
-          buffer, fmt::format("`{}` is not a {}.", item.substr(0, 40), info(buffer.element).name)));
+      const std::string_view what = parse == parse_bits ? "the bits of " : "";
+      return std::unexpected(bad_spec(buffer, fmt::format("`{}` is not {}a {}.", item.substr(0, 40),
+                                                          what, info(buffer.element).name)));
     }
     append(bytes, buffer.element, *bits);
     if (comma == std::string_view::npos) break;
@@ -111,6 +126,8 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
     const auto* first = reinterpret_cast<const std::byte*>(text->data());
     return Bytes(first, first + text->size());
   }
+  constexpr std::string_view kBits = "bits:";
+  if (spec.starts_with(kBits)) return parse_list(buffer, spec.substr(kBits.size()), parse_bits);
   std::vector<std::string_view> parts;
   for (std::string_view rest = spec;;) {
     const std::size_t colon = rest.find(':');
@@ -119,7 +136,9 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
     rest.remove_prefix(colon + 1);
   }
   const std::string_view kind = parts[0];
-  if (kind != "zeros" && kind != "iota" && kind != "random") return parse_list(buffer, spec);
+  if (kind != "zeros" && kind != "iota" && kind != "random") {
+    return parse_list(buffer, spec, parse_element);
+  }
 
   std::uint64_t count = buffer.count;
   std::uint64_t seed = 0;

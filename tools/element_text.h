@@ -9,8 +9,8 @@
 
 namespace felsite::tool {
 
-// The bytes of one input: @file, 1,2,3, zeros[:N], iota[:N] or random[:N[:seed]]. Without N the
-// buffer's own count is used.
+// The bytes of one input: @file, 1,2,3, bits:HEX,HEX, zeros[:N], iota[:N] or random[:N[:seed]].
+// Without N the buffer's own count is used.
 Result<Bytes> make_input(const ir::BufferDecl& buffer, std::string_view spec);
 
 enum class ElementStyle : std::uint8_t { Numbers, Hex };

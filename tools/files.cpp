@@ -100,10 +100,14 @@ Result<void> write_file(const std::string& path, std::string_view bytes) {
 Result<ir::Program> load_program(const std::string& path, bool json) {
   auto text = read_file(path);
   if (!text) return std::unexpected(std::move(text.error()));
-  auto program = ir::parse(*text);
+  return parse_program(*text, path, json);
+}
+
+Result<ir::Program> parse_program(const std::string& text, const std::string& path, bool json) {
+  auto program = ir::parse(text);
   ir::Findings findings = program ? ir::validate(*program) : program.error();
   if (findings.empty()) return *program;
-  show_findings(findings, path == "-" ? "standard input" : path, *text, json);
+  show_findings(findings, path == "-" ? "standard input" : path, text, json);
   // Shown already: nothing more to say.
   return std::unexpected(
       Error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});

@@ -19,6 +19,8 @@ void show_findings(const ir::Findings& findings, const std::string& path, std::s
 
 // Parses and validates, and shows the findings.
 Result<ir::Program> load_program(const std::string& path, bool json);
+// The same for text that was read already; `path` only names it.
+Result<ir::Program> parse_program(const std::string& text, const std::string& path, bool json);
 
 // Prints "felsite: …" (or {"error":…}) and gives the exit code the error stands for.
 int report(const Error& error, bool json);

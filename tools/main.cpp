@@ -1,4 +1,4 @@
-// felsite: check, run, format and measure programs from the command line.
+// felsite: check, run, lower, format and measure programs from the command line.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   Action action;
   add_check(app, common, action);
   add_run(app, common, action);
+  add_spirv(app, common, action);
   add_fmt(app, common, action);
   add_bench(app, common, action);
   try {

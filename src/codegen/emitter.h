@@ -50,6 +50,7 @@ class Emitter {
   Id type_void() { return module_.type_void(); }
   Id type_bool() { return types_.boolean; }
   Id type_word() { return types_.word; }
+  Id type_signed_word() { return module_.type_int(32); }
   Id type_float() { return types_.single; }
   Id type_double();
   Id type_wide();        // native

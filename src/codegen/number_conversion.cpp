@@ -8,10 +8,18 @@ namespace felsite::codegen {
 
 using F32 = FloatLayout<Float>;
 
+// Signed conversions have a signed type on the integer's side, although the operation says it all:
+// SPIRV-Tools' constant folding, which drivers use, goes by the type.
+static Id from_integer(Word value, bool is_signed, Id type) {
+  Emitter& e = *value.emitter;
+  if (!is_signed) return e.emit(spv::Op::OpConvertUToF, type, {value.id()});
+  const Id as_signed = e.emit(spv::Op::OpBitcast, e.type_signed_word(), {value.id()});
+  return e.emit(spv::Op::OpConvertSToF, type, {as_signed});
+}
+
 Float float_from_small(Word value, bool is_signed) {
   Emitter& e = *value.emitter;
-  const spv::Op op = is_signed ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
-  return e.as_float(e.emit(op, e.type_float(), {value.id()}));
+  return e.as_float(from_integer(value, is_signed, e.type_float()));
 }
 
 namespace {
@@ -84,8 +92,9 @@ Float wide_by_helper(Wide value, bool is_signed, Variant variant, const char* na
 template <class F>
 Word convert_to_word(F x, bool is_signed) {
   Emitter& e = *x.emitter;
-  const spv::Op op = is_signed ? spv::Op::OpConvertFToS : spv::Op::OpConvertFToU;
-  return e.as_word(e.emit(op, e.type_word(), {x.id}));
+  if (!is_signed) return e.as_word(e.emit(spv::Op::OpConvertFToU, e.type_word(), {x.id}));
+  const Id converted = e.emit(spv::Op::OpConvertFToS, e.type_signed_word(), {x.id});
+  return e.as_word(e.emit(spv::Op::OpBitcast, e.type_word(), {converted}));
 }
 
 template <class F>
@@ -176,8 +185,7 @@ Float brain_from_wide(Wide value, bool is_signed) {
 
 Double double_from_word(Word value, bool is_signed) {
   Emitter& e = *value.emitter;
-  const spv::Op op = is_signed ? spv::Op::OpConvertSToF : spv::Op::OpConvertUToF;
-  return e.as_double(e.emit(op, e.type_double(), {value.id()}));
+  return e.as_double(from_integer(value, is_signed, e.type_double()));
 }
 
 Double double_from_wide(Wide value, bool is_signed) {

@@ -32,6 +32,7 @@ class SpirvModule {
   Id type_void() { return declare(spv::Op::OpTypeVoid, {}); }
   Id type_bool() { return declare(spv::Op::OpTypeBool, {}); }
   Id type_uint(std::uint32_t width) { return declare(spv::Op::OpTypeInt, {width, 0}); }
+  Id type_int(std::uint32_t width) { return declare(spv::Op::OpTypeInt, {width, 1}); }
   Id type_float(std::uint32_t width) { return declare(spv::Op::OpTypeFloat, {width}); }
   Id type_vector(Id element, std::uint32_t count) {
     return declare(spv::Op::OpTypeVector, {element, count});

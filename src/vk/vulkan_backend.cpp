@@ -136,7 +136,7 @@ DeviceProfile Vulkan::device_profile() const {
   DeviceProfile profile;
   profile.name = snapshot.name;
   profile.subgroup_ops = mask.has(Feature::LinearSubgroups) && mask.has(Feature::SubgroupBallot) &&
-                         mask.has(Feature::SubgroupShuffle);
+                         mask.has(Feature::SubgroupShuffle) && mask.subgroup_size <= 64;
   profile.f64 = mask.has(Feature::Float64);
   profile.int64 = mask.has(Feature::Int64);
   profile.max_workgroup_size = mask.limits.workgroup_size;
@@ -206,6 +206,9 @@ Result<DispatchTiming> Vulkan::try_dispatch(const ir::Program& given,
   const auto grid = plan_grid(program, *plan, config, indirect_grid(program, contents_of));
   if (!grid) return std::unexpected(grid.error());
   if (auto can = check_supported(program, config); !can) return std::unexpected(can.error());
+  if (config.timeout && config.timeout->count() <= 0) {
+    return std::unexpected(device_->error(VK_TIMEOUT, "finish the work in no time"));
+  }
   if (!kernel) {
     auto made = kernels_.make(*device_, program);
     if (!made) return std::unexpected(std::move(made.error()));

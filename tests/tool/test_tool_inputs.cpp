@@ -63,6 +63,24 @@ TEST_CASE("a number that the type does not hold is refused") {
   check_refused(give("u32", "0x"), 1, "`0x` is not a u32");
 }
 
+TEST_CASE("bits in hexadecimal, for every type") {
+  CHECK(values(give("f32", "bits:3f800000,0xbf000000,80000000,7fc00001")) == "1 -0.5 -0 nan");
+  CHECK(values(give("f64", "bits:3ff0000000000000")) == "1");
+  CHECK(values(give("f16", "bits:3c00,0")) == "1 0");
+  CHECK(values(give("i8", "bits:ff,80")) == "-1 -128");
+  CHECK(values(give("u64", "bits:FFFFFFFFFFFFFFFF,a")) == "18446744073709551615 10");
+  CHECK(give("f32", "bits:").out == "x = \nn = 0\n");
+  const Outcome exact =
+      run_tool({"run", "-", "-i", "x=bits:7fa00001,ff812345", "-o", "x=hex"}, echo("f32"));
+  CHECK(exact.out == "x = 7fa00001 ff812345\n");
+  check_refused(give("f16", "bits:10000"), 1, "`10000` is not the bits of a f16");
+  check_refused(give("u32", "bits:xyz"), 1, "`xyz` is not the bits of a u32");
+  check_refused(give("u32", "bits:-1"), 1, "`-1` is not the bits of a u32");
+  check_refused(give("u32", "bits:1,,2"), 1, "`` is not the bits of a u32");
+  check_refused(give("u32", "bits:1,"), 1, "ends with a comma");
+  check_refused(give("u32", "bits:10000000000000000"), 1, "is not the bits of a u32");
+}
+
 TEST_CASE("nothing after the equals sign is no element") {
   CHECK(give("u32", "").out == "x = \nn = 0\n");
 }

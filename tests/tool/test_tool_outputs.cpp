@@ -143,7 +143,7 @@ TEST_CASE("errors and findings as JSON") {
   CHECK(error["name"] == "BadInputs");
   CHECK(!error["fix"].get<std::string>().empty());
 
-  for (const char* command : {"check", "run", "fmt"}) {
+  for (const char* command : {"check", "run", "spirv", "fmt"}) {
     CAPTURE(command);
     const Outcome outcome = run_tool({command, "-", "--json"}, "program a workgroup(1) { let }");
     CHECK(outcome.code == 1);

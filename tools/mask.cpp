@@ -1,0 +1,56 @@
+#include "mask.h"
+
+#include <fmt/format.h>
+
+#include "felsite/vulkan.h"
+
+namespace felsite::tool {
+namespace {
+
+constexpr std::string_view kDevice = "device";
+
+bool starts_from_device(std::string_view list) { return list.substr(0, list.find(',')) == kDevice; }
+
+std::string_view without_base(std::string_view list) {
+  if (!starts_from_device(list)) return list;
+  list.remove_prefix(kDevice.size());
+  if (!list.empty()) list.remove_prefix(1);  // the comma
+  return list;
+}
+
+}  // namespace
+
+std::string check_mask(const std::string& list) {
+  const auto mask = codegen::apply_mask(codegen::all_capabilities(), list);
+  if (mask) return {};
+  std::string message = mask.error().message;
+  if (message.ends_with('.')) message.pop_back();
+  return message;
+}
+
+std::string check_mask_with_base(const std::string& list) {
+  return check_mask(std::string(without_base(list)));
+}
+
+Result<codegen::Capabilities> lowering_mask(std::string_view list, const std::string& device) {
+  if (!starts_from_device(list)) return codegen::apply_mask(codegen::all_capabilities(), list);
+  return vulkan_capabilities({.device = device, .mask = std::string(without_base(list))});
+}
+
+std::string mask_help() {
+  std::string text =
+      "A mask is a list such as device,-int64,spirv=1.5. Its entries, from left to right:\n"
+      "  device                   as the first one: what the device at hand has\n"
+      "  all, none                every feature, no feature\n"
+      "  spirv=1.3 to spirv=1.6   the version of SPIR-V\n"
+      "  subgroup=N               lanes of a subgroup\n"
+      "  loop_budget=N            loop trips after which a driver stops an invocation; 0: never\n"
+      "  NAME, -NAME              a feature, a feature taken away:\n";
+  for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
+    const codegen::FeatureInfo& row = codegen::info(static_cast<codegen::Feature>(i));
+    text += fmt::format("    {:25}{}\n", row.name, row.means);
+  }
+  return text;
+}
+
+}  // namespace felsite::tool

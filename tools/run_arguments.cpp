@@ -1,0 +1,200 @@
+#include "run_arguments.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "mask.h"
+
+namespace felsite::tool {
+namespace {
+
+// What is wrong with an option by itself, whatever the program: these are usage errors.
+std::string check_input(const std::string& pair) {
+  if (pair.find('=') != std::string::npos) return {};
+  return fmt::format("`{}` is not NAME=…", pair);
+}
+
+std::string check_output(const std::string& pair) {
+  const std::size_t equals = pair.find('=');
+  const std::string_view how =
+      equals == std::string::npos ? std::string_view() : std::string_view(pair).substr(equals + 1);
+  if (how == "numbers" || how == "hex" || (how.starts_with('@') && how.size() > 1)) return {};
+  return fmt::format("`{}` is not NAME=numbers, NAME=hex or NAME=@file", pair);
+}
+
+std::string check_extents(const std::string& text) {
+  if (parse_extents(text)) return {};
+  return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
+}
+
+std::string check_number(const std::string& text) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  return digits && !text.empty() ? std::string() : fmt::format("`{}` is not a whole number", text);
+}
+
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return number && seconds > 0 ? std::string() : fmt::format("`{}` is not a time above 0", text);
+}
+
+std::string check_convergence(const std::string& how) {
+  if (how == "auto" || how == "none" || how.starts_with("flag:")) return {};
+  return fmt::format("`{}` is not auto, none or flag:BUFFER", how);
+}
+
+// The rest of the first line that starts so.
+std::optional<std::string> marked_line(std::string_view text) {
+  constexpr std::string_view kMark = "//! run:";
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos || line.compare(begin, kMark.size(), kMark) != 0) continue;
+    return line.substr(begin + kMark.size());
+  }
+  return std::nullopt;
+}
+
+Error bad_mark(std::string message, std::string fix) {
+  return {.code = ErrorCode::BadInputs,
+          .message = std::move(message),
+          .fix = std::move(fix),
+          .context = {}};
+}
+
+// The results of an option in the program's comment, less those that the command line has. Inputs
+// and outputs are one option for each buffer.
+std::vector<std::string> not_given(const CLI::Option& marked, const CLI::Option& given) {
+  const std::string name = marked.get_single_name();
+  if (name != "input" && name != "output") {
+    return given.count() == 0 ? marked.results() : std::vector<std::string>();
+  }
+  const auto buffer = [](const std::string& pair) { return pair.substr(0, pair.find('=')); };
+  std::vector<std::string> missing;
+  for (const std::string& pair : marked.results()) {
+    const bool has = std::ranges::any_of(
+        given.results(), [&](const std::string& other) { return buffer(other) == buffer(pair); });
+    if (!has) missing.push_back(pair);
+  }
+  return missing;
+}
+
+}  // namespace
+
+std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text) {
+  std::array<std::uint32_t, 3> result{1, 1, 1};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::uint32_t& extent : result) {
+    const auto read = std::from_chars(at, end, extent);
+    if (read.ec != std::errc()) return std::nullopt;
+    if (read.ptr == end) return result;
+    if (*read.ptr != ',') return std::nullopt;
+    at = read.ptr + 1;
+  }
+  return std::nullopt;
+}
+
+void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common) {
+  command
+      .add_option("-i,--input", args.inputs,
+                  "NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
+                  "NAME=random:N:seed")
+      ->allow_extra_args(false)
+      ->check(check_input);
+  command
+      .add_option("-o,--output", args.outputs,
+                  "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
+      ->allow_extra_args(false)
+      ->check(check_output);
+  command.add_option("--grid", args.grid, "Workgroups: X[,Y[,Z]]")->check(check_extents);
+  command.add_option("--workgroup", args.workgroup, "Another workgroup size: X[,Y[,Z]]")
+      ->check(check_extents);
+  command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times");
+  command.add_option("--convergence", args.convergence, "auto, none or flag:BUFFER")
+      ->capture_default_str()
+      ->check(check_convergence);
+  command.add_option("--timeout", args.timeout_seconds, "Give up after this many seconds")
+      ->check(check_seconds);
+  command.add_option("--limit", args.limit, "Print at most this many elements of each result")
+      ->capture_default_str()
+      ->check(check_number);
+  command.add_option("--order", args.order, "Workgroups run forward, reversed or shuffled")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"forward", "reversed", "shuffled"}));
+  command.add_option("--seed", args.seed, "Seed of the shuffled order")->check(check_number);
+  command.add_option("--subgroup-width", args.subgroup_width, "Lanes of a subgroup, 1 to 64")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64));
+  command.add_flag("--count-out-of-bounds", args.count_out_of_bounds,
+                   "Say how many accesses were past the end of a buffer");
+  command
+      .add_option("--mask", args.mask,
+                  "Leave features of the device unused: a list as `felsite spirv --help` shows it")
+      ->check(check_mask);
+  command.add_flag("--check", args.check,
+                   "Run it on the reference as well, and compare byte for byte");
+  command.add_flag("--marked", args.marked,
+                   "Also take the options of the program's first line `//! run:`");
+  add_common(command, common);
+}
+
+Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path) {
+  const auto line = marked_line(text);
+  if (!line) {
+    return std::unexpected(bad_mark(fmt::format("`{}` has no line `//! run:`.", path),
+                                    "add one to the program, or leave --marked out."));
+  }
+  std::vector<std::string> words;
+  std::istringstream stream(*line);
+  for (std::string word; stream >> word;) words.push_back(word);
+  CLI::App marked;
+  marked.set_help_flag("");
+  RunArguments args;
+  CommonOptions common;
+  add_run_options(marked, args, common);
+  try {
+    std::ranges::reverse(words);  // as CLI11 takes them
+    marked.parse(words);
+    for (const CLI::Option* option : marked.get_options()) {
+      if (option->count() == 0) continue;
+      CLI::Option* const given = command.get_option("--" + option->get_single_name());
+      const std::vector<std::string> missing = not_given(*option, *given);
+      if (missing.empty()) continue;
+      given->add_result(missing);
+      given->run_callback();
+    }
+  } catch (const CLI::Error& error) {
+    return std::unexpected(
+        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, error.what()),
+                 "write options of felsite run there, but for FILE."));
+  }
+  return {};
+}
+
+std::string conflict(const CLI::App& command, const RunArguments& args,
+                     const CommonOptions& common) {
+  const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
+  if (common.backend != "vulkan") {
+    for (const char* option : {"--mask", "--check"}) {
+      if (given(option)) return fmt::format("{} is for --backend vulkan", option);
+    }
+    return {};
+  }
+  if (given("--subgroup-width")) {
+    return "--subgroup-width is for the reference: a device has its own width";
+  }
+  for (const char* option : {"--order", "--seed", "--count-out-of-bounds"}) {
+    if (given(option) && !args.check) {
+      return fmt::format("{} is for the reference, which --check would run", option);
+    }
+  }
+  return {};
+}
+
+}  // namespace felsite::tool

@@ -1,0 +1,48 @@
+// The options of `felsite run`, from the command line and from the program's own comments.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "felsite/error.h"
+
+namespace felsite::tool {
+
+struct RunArguments {
+  std::string path;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string grid;
+  std::string workgroup;
+  std::optional<std::uint32_t> fixpoint;
+  std::string convergence = "auto";
+  double timeout_seconds = 0;
+  std::size_t limit = 64;
+  std::string order = "forward";
+  std::uint64_t seed = 0;
+  std::uint32_t subgroup_width = 32;
+  bool count_out_of_bounds = false;
+  std::string mask;
+  bool check = false;
+  bool marked = false;
+};
+
+// All but FILE.
+void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common);
+
+// Adds what the first line `//! run:` of the program's text says and the command line does not.
+Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path);
+
+// Options that were given and do not go together: what is wrong, or nothing.
+std::string conflict(const CLI::App& command, const RunArguments& args,
+                     const CommonOptions& common);
+
+// X[,Y[,Z]]; those left out are 1.
+std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);
+
+}  // namespace felsite::tool

@@ -1,0 +1,135 @@
+#include "run_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "element_text.h"
+#include "files.h"
+
+namespace felsite::tool {
+namespace {
+
+Error bad_pair(std::string message, std::string fix) {
+  return {.code = ErrorCode::BadInputs,
+          .message = std::move(message),
+          .fix = std::move(fix),
+          .context = {}};
+}
+
+// In the order of the results.
+std::vector<const ir::BufferDecl*> result_buffers(const ir::Program& program) {
+  std::vector<const ir::BufferDecl*> results;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (gives_result(role_of(buffer))) results.push_back(&buffer);
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::string>& pairs,
+                                                       const std::vector<std::string>& names,
+                                                       std::string_view what) {
+  std::map<std::string, std::string> result;
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  for (const std::string& pair : pairs) {
+    const std::size_t equals = pair.find('=');
+    const std::string name = pair.substr(0, equals);
+    if (std::ranges::find(names, name) == names.end()) {
+      return std::unexpected(
+          bad_pair(fmt::format("The program has no {} `{}`.", what, name),
+                   fmt::format("use one of: {}.", known.empty() ? "none" : known)));
+    }
+    if (!result.emplace(name, pair.substr(equals + 1)).second) {
+      return std::unexpected(
+          bad_pair(fmt::format("The {} `{}` is given twice.", what, name), "give it once."));
+    }
+  }
+  return result;
+}
+
+Result<Styles> wanted_outputs(const ir::Program& program, const RunArguments& args) {
+  std::vector<std::string> names;
+  for (const ir::BufferDecl* buffer : result_buffers(program)) names.push_back(buffer->name);
+  return split_pairs(args.outputs, names, "output");
+}
+
+Result<void> show_outputs(const ir::Program& program, const TimedOutputs& ran, const Styles& wanted,
+                          const RunArguments& args, bool json) {
+  const auto results = result_buffers(program);
+  const DispatchTiming& timing = ran.timing;
+  nlohmann::json body{{"program", program.name()}, {"outputs", nlohmann::json::object()}};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Bytes& bytes = ran.outputs[i];
+    const std::string& name = results[i]->name;
+    const auto style = wanted.find(name);
+    if (!wanted.empty() && style == wanted.end()) continue;
+    const std::string how = style == wanted.end() ? "numbers" : style->second;
+    if (how.starts_with('@')) {
+      const std::string_view raw(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      if (auto written = write_file(how.substr(1), raw); !written) {
+        return std::unexpected(std::move(written.error()));
+      }
+      body["outputs"][name] = nlohmann::json{{"file", how.substr(1)}, {"bytes", raw.size()}};
+      continue;
+    }
+    const ElementStyle element_style = how == "hex" ? ElementStyle::Hex : ElementStyle::Numbers;
+    const ir::Type type = results[i]->element;
+    if (json) {
+      body["outputs"][name] = nlohmann::json{{"type", ir::info(type).name},
+                                             {"style", how},
+                                             {"values", json_elements(type, bytes, element_style)}};
+    } else {
+      // An output asked for by name is shown whole.
+      const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
+      fmt::print("{} = {}\n", name, print_elements(type, bytes, element_style, limit));
+    }
+  }
+  if (json) {
+    body["passes_run"] = timing.passes_run;
+    body["converged"] = timing.converged;
+    if (timing.wall_ns) body["wall_ns"] = *timing.wall_ns;
+    if (args.check) body["checked"] = true;
+    fmt::print("{}\n", body.dump(2));
+  } else if (args.fixpoint) {
+    fmt::print(stderr, "{} passes, {}\n", timing.passes_run,
+               timing.converged ? "converged" : "not converged");
+  }
+  return {};
+}
+
+std::optional<Error> first_difference(const ir::Program& program,
+                                      const std::vector<Bytes>& reference,
+                                      const std::vector<Bytes>& device) {
+  const auto results = result_buffers(program);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto differ = std::ranges::mismatch(reference[i], device[i]);
+    if (differ.in1 == reference[i].end() && differ.in2 == device[i].end()) continue;
+    const ir::Type type = results[i]->element;
+    const std::size_t size = ir::info(type).bytes;
+    const std::size_t index = static_cast<std::size_t>(differ.in1 - reference[i].begin()) / size;
+    // An element that only one side has shows as nothing.
+    const auto bits = [&](const Bytes& bytes) {
+      const std::size_t at = std::min(index * size, bytes.size());
+      return print_elements(type, ByteSpan(bytes).subspan(at), ElementStyle::Hex, SIZE_MAX)
+          .substr(0, size * 2);
+    };
+    Error error{
+        .code = ErrorCode::DispatchFailed,
+        .message = fmt::format("The device differs from the reference: {}[{}] has the bits "
+                               "{}, and on the reference {}.",
+                               results[i]->name, index, bits(device[i]), bits(reference[i])),
+        .fix =
+            "if the program does not depend on the order of its invocations, report "
+            "it with its input: the lowering or the driver is at fault.",
+        .context = {}};
+    error.context.program = program.name();
+    return error;
+  }
+  return std::nullopt;
+}
+
+}  // namespace felsite::tool
