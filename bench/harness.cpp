@@ -60,7 +60,9 @@ std::function<double()> budget(double cost) {
 
 std::vector<Row> all_rows() {
   std::vector<Row> rows = reference_rows();
-  for (Row& row : ir_rows()) rows.push_back(std::move(row));
+  for (const auto& more : {ir_rows(), codegen_rows(), kernel_rows()}) {
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
   return rows;
 }
 
@@ -71,6 +73,10 @@ std::vector<Measurement> measure(const Options& options) {
         options.rows.empty() || std::ranges::find(options.rows, row.name) != options.rows.end();
     if (!wanted) continue;
     for (const Case& size : row.cases(options.quick)) {
+      if (!size.skipped.empty()) {
+        if (options.skipped) options.skipped(row, size.skipped);
+        continue;
+      }
       results.push_back(measure_case(row, size));
       if (options.progress) options.progress(results.back());
     }

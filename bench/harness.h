@@ -13,10 +13,11 @@ namespace felsite::bench {
 // One size of a row. Each function does the work once and gives its cost: nanoseconds, or bytes for
 // a memory row. A budget stands in for the peer where the bound is absolute.
 struct Case {
-  std::string size;
-  std::function<double()> felsite;
-  std::string peer;
-  std::function<double()> peer_cost;
+  std::string size{};
+  std::function<double()> felsite{};
+  std::string peer{};
+  std::function<double()> peer_cost{};
+  std::string skipped{};  // why this machine cannot measure it; nothing else is set then
 };
 
 struct Row {
@@ -46,11 +47,14 @@ std::function<double()> budget(double cost);
 std::vector<Row> all_rows();
 std::vector<Row> ir_rows();
 std::vector<Row> reference_rows();
+std::vector<Row> codegen_rows();
+std::vector<Row> kernel_rows();
 
 struct Options {
   bool quick = false;
   std::vector<std::string> rows;  // empty: all
   std::function<void(const Measurement&)> progress;
+  std::function<void(const Row&, const std::string& reason)> skipped;
 };
 
 std::vector<Measurement> measure(const Options& options);

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "harness.h"
+#include "vk/device.h"
+#include "vk/device_choice.h"
 
 namespace felsite::bench {
 namespace {
@@ -51,11 +54,27 @@ std::string line(const std::string& name, const std::string& size, const std::st
          pad(bound, 8, true) + "  " + met;
 }
 
+// The device that the rows open, its driver, and what else changes how fast it is.
+std::string vulkan_device() {
+  const auto instance = vk::Instance::shared();
+  const auto devices = vk::list_devices();
+  if (!instance || !devices) return "no Vulkan device";
+  const auto chosen = vk::choose_device(*devices, "");
+  if (!chosen) return "no Vulkan device";
+  const vk::DeviceSnapshot& device = (*devices)[*chosen];
+  const char* const workers = std::getenv("LP_NUM_THREADS");  // lavapipe's
+  return fmt::format("{}, {} {}, LP_NUM_THREADS {}, validation layer {}", device.name,
+                     device.driver_name, device.driver_info,
+                     workers == nullptr ? "not set" : workers,
+                     (*instance)->validated() ? "on" : "off");
+}
+
 }  // namespace
 
 std::string device_line() {
-  return fmt::format("reference interpreter, {} hardware threads, Release build",
-                     std::thread::hardware_concurrency());
+  static const std::string line = fmt::format("{}, {} hardware threads, Release build",
+                                              vulkan_device(), std::thread::hardware_concurrency());
+  return line;
 }
 
 std::string header() {

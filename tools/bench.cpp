@@ -37,10 +37,13 @@ int run_bench(const BenchArguments& args) {
   return kUsage;
 #endif
   fmt::print("{}\n\n{}\n", bench::device_line(), bench::header());
-  bench::Options options{.quick = args.quick, .rows = args.rows, .progress = {}};
+  bench::Options options{.quick = args.quick, .rows = args.rows, .progress = {}, .skipped = {}};
   options.progress = [](const bench::Measurement& row) {
     fmt::print("{}\n", bench::to_line(row));
     std::fflush(stdout);
+  };
+  options.skipped = [](const bench::Row& row, const std::string& reason) {
+    fmt::print("{:26}skipped: {}\n", row.name, reason);
   };
   const std::vector<bench::Measurement> rows = bench::measure(options);
   for (const auto& [path, text] : {std::pair(args.json_file, bench::to_json(rows)),

@@ -124,9 +124,10 @@ json describe(const ir::Program& program, const Kernel& kernel, const std::strin
 
 // What cannot be meant, before anything is done for it.
 std::string conflict(const SpirvArguments& args, bool json_wanted) {
-  if (!args.binary || !args.output.empty()) return {};
-  if (json_wanted) return "--binary and --json cannot both go to standard output";
-  if (isatty(STDOUT_FILENO) != 0) return "a terminal does not show --binary";
+  const bool asks = args.binary || !args.output.empty();
+  if (!asks || (!args.output.empty() && args.output != "-")) return {};
+  if (json_wanted) return "the module and --json cannot both go to standard output";
+  if (args.binary && isatty(STDOUT_FILENO) != 0) return "a terminal does not show --binary";
   return {};
 }
 

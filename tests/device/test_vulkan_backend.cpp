@@ -15,7 +15,7 @@ namespace {
 const char* const kSaxpy =
     "program saxpy workgroup(8) { uniform a: u32[1]; readonly x: u32[]; readwrite y: u32[];"
     " let i = invocation.x; if i < len(y) { y[i] = a[0] * x[i] + y[i]; } }";
-const char* const kGroups = "program p workgroup(1) { output o: u32[3]; o[0] = groups.x; }";
+const char* const kGroups = "program p workgroup(1) { output o: u32[3]; o[0] = num_workgroups.x; }";
 
 std::unique_ptr<Backend> make(const VulkanOptions& options = {}) {
   auto backend = make_vulkan_backend(options);
@@ -116,8 +116,9 @@ TEST_CASE("slots are reused: the same allocations, whatever they held") {
 
 TEST_CASE("an indirect grid is read from the input") {
   const char* const text =
-      "program p workgroup(1) { readonly g: u32[]; output o: u32[4]; indirect_dispatch(g, 1);"
-      " atomic_add(o[0], 1); o[1] = groups.x; o[2] = groups.y; o[3] = groups.z; }";
+      "program p workgroup(1) { readonly g: u32[]; output o: u32[4]; indirect_dispatch(g[1]);"
+      " atomic_add(o[0], 1); o[1] = num_workgroups.x; o[2] = num_workgroups.y; o[3] = "
+      "num_workgroups.z; }";
   check_as_reference(text, {bytes_of(Words{9, 2, 3, 2})});
   check_as_reference(text, {bytes_of(Words{9, 2, 3})});
   check_as_reference(text, {bytes_of(Words{})});

@@ -17,7 +17,7 @@ program add workgroup(2) {
   output sum: f32[2];
   output count: u32[1];
   sum[local.x] = a[local.x] + b[local.x];
-  count[0] = groups.x;
+  count[0] = num_workgroups.x;
 }
 )";
 

@@ -1,0 +1,89 @@
+// Rows about code generation: Felsite's lowering against a GLSL compiler, and its growth.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "felsite/kernel.h"
+#include "glsl.h"
+#include "harness.h"
+#include "kernels.h"
+
+namespace felsite::bench {
+namespace {
+
+// Small programs lower in microseconds: each round does many, and gives the cost of one.
+std::function<double()> lowers(ir::Program program, int times) {
+  return [program = std::move(program), times] {
+    const codegen::Capabilities mask = codegen::all_capabilities();
+    return time_ns([&] {
+             for (int i = 0; i < times; ++i) {
+               if (!codegen::lower(codegen::Segment(program), mask)) std::abort();
+             }
+           }) /
+           times;
+  };
+}
+
+std::function<double()> compiles(std::string source, int times) {
+  return [source = std::move(source), times] {
+    return time_ns([&] {
+             for (int i = 0; i < times; ++i) {
+               if (compile_glsl(source).empty()) std::abort();
+             }
+           }) /
+           times;
+  };
+}
+
+// Of the whole way each side has before its driver: from a built program, with its validation, and
+// from a text.
+std::vector<Case> glslang_cases(bool) {
+  constexpr std::uint32_t kStatements = 2000;
+  std::vector<Case> cases;
+  const auto add = [&](std::string size, ir::Program program, std::string source, int times) {
+    cases.push_back({.size = std::move(size),
+                     .felsite = lowers(std::move(program), 10 * times),
+                     .peer = glslang_name() + ", from GLSL text",
+                     .peer_cost = compiles(std::move(source), times)});
+  };
+  for (const BenchKernel* kernel : kernels_with_peers()) {
+    const std::string peer(kernel->peer);
+    const ir::Program exact = program_of(*kernel, ir::FloatMode::Exact);
+    if (exact.buffer(0).element == ir::Type::F32) {
+      add(fmt::format("{}, fast", kernel->name), program_of(*kernel, ir::FloatMode::Fast), peer, 5);
+      add(fmt::format("{}, exact", kernel->name), exact, peer, 5);
+    } else {
+      add(std::string(kernel->name), exact, peer, 5);
+    }
+  }
+  add("2000 statements", parsed_program(straight_line_text(kStatements)),
+      straight_line_glsl(kStatements), 1);
+  return cases;
+}
+
+std::vector<Case> linear_cases(bool) {
+  constexpr std::uint32_t kBase = 1000;
+  std::vector<Case> cases;
+  for (const std::uint32_t nodes : {kBase, 10 * kBase, 100 * kBase}) {
+    const double scale = static_cast<double>(nodes) / kBase;
+    const int times = static_cast<int>(100 * kBase / nodes);
+    cases.push_back({.size = fmt::format("{} nodes", nodes),
+                     .felsite = lowers(parsed_program(mixed_text(nodes)), times),
+                     .peer = "1000 nodes, scaled by size",
+                     .peer_cost = [base = lowers(parsed_program(mixed_text(kBase)), 100), scale] {
+                       return base() * scale;
+                     }});
+  }
+  return cases;
+}
+
+}  // namespace
+
+std::vector<Row> codegen_rows() {
+  return {
+      {"codegen_vs_glslang", "Making SPIR-V, beside a GLSL compiler", 0.05, glslang_cases},
+      {"codegen_linear", "The cost of making SPIR-V grows as the program does", 1.5, linear_cases},
+  };
+}
+
+}  // namespace felsite::bench

@@ -1,0 +1,121 @@
+// Rows about the run time of kernels on the Vulkan device at hand. They measure throughput, so a
+// submission takes milliseconds, and software drivers use all their threads.
+#include <fmt/format.h>
+
+#include "glsl.h"
+#include "on_device.h"
+
+namespace felsite::bench {
+namespace {
+
+using ir::FloatMode;
+
+std::uint32_t elements_of(const BenchKernel& kernel, bool quick) {
+  return quick ? kernel.elements : 2 * kernel.elements;
+}
+
+std::string size_of(const BenchKernel& kernel, std::uint32_t elements) {
+  const bool mebi = elements >= 1 << 20;
+  return fmt::format("{}, {} {}i", kernel.name, elements >> (mebi ? 20 : 10), mebi ? 'M' : 'K');
+}
+
+// The kernels of all cases of a row on one device; a single line where there is none.
+template <class MakeCase>
+std::vector<Case> each_on_device(std::span<const BenchKernel* const> kernels, bool quick,
+                                 const MakeCase& make_case) {
+  const auto device = open_shared_device();
+  if (!device) return {skipped_case(device.error())};
+  std::vector<Case> cases;
+  for (const BenchKernel* kernel : kernels) {
+    cases.push_back(make_case(*device, *kernel, elements_of(*kernel, quick)));
+  }
+  return cases;
+}
+
+// The same module on both sides, with buffers of its own on each: the noise of the device.
+std::vector<Case> control_cases(bool quick) {
+  const std::array kernels{&kSaxpy};
+  return each_on_device(
+      kernels, quick,
+      [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
+        const ir::Program program = program_of(kernel, FloatMode::Fast);
+        const Workload workload = workload_of(program, elements);
+        return contest(size_of(kernel, elements), program,
+                       glsl_on(device, kernel.peer, program, workload), "the same module",
+                       glsl_on(device, kernel.peer, program, workload), quick);
+      });
+}
+
+std::vector<Case> glslang_cases(bool quick, FloatMode mode) {
+  return each_on_device(
+      kernels_with_peers(), quick,
+      [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
+        const ir::Program program = program_of(kernel, mode);
+        const Workload workload = workload_of(program, elements);
+        return contest(size_of(kernel, elements), program, felsite_on(device, program, workload),
+                       glslang_name() + ", " + std::string(kernel.name),
+                       glsl_on(device, kernel.peer, program, workload), quick);
+      });
+}
+
+std::vector<Case> exact_cases(bool quick) {
+  const std::array kernels{&kSaxpyFma, &kNormalise, &kPolynomial};
+  return each_on_device(
+      kernels, quick,
+      [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
+        const ir::Program exact = program_of(kernel, FloatMode::Exact);
+        const ir::Program fast = program_of(kernel, FloatMode::Fast);
+        const Workload workload = workload_of(exact, elements);
+        return contest(size_of(kernel, elements), exact, felsite_on(device, exact, workload),
+                       "Felsite, fast floats", felsite_on(device, fast, workload), quick);
+      });
+}
+
+// With robust access the device keeps small indices harmless and the kernel tests nothing; without
+// it, on a device that was opened without, the kernel tests each access itself.
+std::vector<Case> check_cases(bool quick) {
+  const std::array kernels{&kSaxpyUnguarded, &kStencilUnguarded};
+  return each_on_device(
+      kernels, quick,
+      [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
+        codegen::Capabilities mask = device->capabilities();
+        if (!mask.has(codegen::Feature::RobustAccess2)) {
+          return skipped_case({.code = ErrorCode::UnsupportedFeature,
+                               .message = "The device has no robust_access2.",
+                               .fix = "run it on a device that has.",
+                               .context = {}});
+        }
+        // Of a larger grid the indices would not be small, and the checks would be in both kernels.
+        mask.limits.workgroup_count = codegen::DeviceLimits{}.workgroup_count;
+        const std::string& name = device->snapshot().name;
+        const auto unchecked = open_shared_device({.name_contains = name, .mask = mask});
+        if (!unchecked) return skipped_case(unchecked.error());
+        const auto checked = open_shared_device(
+            {.name_contains = name, .mask = mask.without(codegen::Feature::RobustAccess2)});
+        if (!checked) return skipped_case(checked.error());
+        const ir::Program program = program_of(kernel, FloatMode::Fast);
+        const Workload workload = workload_of(program, elements);
+        return contest(size_of(kernel, elements), program, felsite_on(*checked, program, workload),
+                       "without checks", felsite_on(*unchecked, program, workload), quick);
+      });
+}
+
+}  // namespace
+
+std::vector<Row> kernel_rows() {
+  const auto against_glslang = [](FloatMode mode) {
+    return [mode](bool quick) { return glslang_cases(quick, mode); };
+  };
+  return {
+      {"control_device", "The same kernel on both sides: the noise of the device", 0,
+       control_cases},
+      {"kernels_vs_glslang", "Kernels with fast floats, beside the same in GLSL", 1.05,
+       against_glslang(FloatMode::Fast)},
+      {"kernels_vs_glslang_exact", "The same kernels with exact floats", 0,
+       against_glslang(FloatMode::Exact)},
+      {"exact_vs_fast", "What exact floats cost on the device", 0, exact_cases},
+      {"bounds_checks", "What the checks cost where the device does not check", 0, check_cases},
+  };
+}
+
+}  // namespace felsite::bench
