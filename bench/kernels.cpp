@@ -17,7 +17,7 @@ const BenchKernel kSaxpy{"saxpy", "256", R"(
   if i < len(y) {
     y[i] = 2.5 * x[i] + y[i];
   })",
-                         peers::saxpy, 4 << 20};
+                         peers::saxpy, 1 << 20};
 
 // The condition says of both buffers that the index is inside: nothing is left to be checked.
 const BenchKernel kStencil{"stencil", "16, 16", R"(

@@ -4,7 +4,8 @@ namespace felsite::codegen {
 
 Emitter::Emitter(const Capabilities& mask, bool exact, bool names)
     : mask_(mask), exact_(exact), module_(mask.spirv_version, names) {
-  types_ = {module_.type_bool(), module_.type_uint(32), module_.type_float(32)};
+  types_.boolean = module_.type_bool();
+  types_.word = module_.type_uint(32);
   module_.need(spv::Capability::Shader);
 }
 

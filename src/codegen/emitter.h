@@ -51,7 +51,10 @@ class Emitter {
   Id type_bool() { return types_.boolean; }
   Id type_word() { return types_.word; }
   Id type_signed_word() { return module_.type_int(32); }
-  Id type_float() { return types_.single; }
+  Id type_float() {
+    if (types_.single == 0) types_.single = module_.type_float(32);
+    return types_.single;
+  }
   Id type_double();
   Id type_wide();        // native
   Id type_word_pair();   // a vector: how a pair is handed to and from a function or a bitcast
@@ -167,8 +170,8 @@ class Emitter {
   SpirvModule module_;
   FunctionWriter* function_ = nullptr;
   struct {
-    Id boolean, word, single;
-  } types_;
+    Id boolean = 0, word = 0, single = 0;
+  } types_;  // asked for so often that they are kept at hand
   std::unordered_map<std::uint32_t, Id> helpers_;
 };
 
