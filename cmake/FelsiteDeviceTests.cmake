@@ -17,6 +17,14 @@ endforeach()
 # threads but not how they synchronize, and reports races that are none.
 if("thread" IN_LIST FELSITE_SANITIZE)
   set(felsite_test_drivers "")
+elseif(NOT felsite_test_drivers)
+  message(WARNING "There is no Vulkan driver to test on: the device tests are left out.")
+endif()
+# The generator's programs are there to compare bytes, which a sanitizer does not help with: a part
+# of them shows it all the code.
+set(felsite_generated_programs "")
+if(FELSITE_SANITIZE)
+  set(felsite_generated_programs FELSITE_DEVICE_PROGRAMS=60)
 endif()
 
 # One executable test_PART, and one test PART_DRIVER for each driver.
@@ -37,7 +45,7 @@ function(felsite_device_test part)
     # Both names of the variable for the loader: those that know the second one prefer it.
     set(environment
         VK_ICD_FILENAMES=${icd} VK_DRIVER_FILES=${icd} FELSITE_TEST_DRIVER=${name}
-        FELSITE_TEST_DRIVER_LIBRARY=${library}
+        FELSITE_TEST_DRIVER_LIBRARY=${library} ${felsite_generated_programs}
         LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/driver_leaks.lsan:print_suppressions=0)
     set_tests_properties(${part}_${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
   endforeach()
