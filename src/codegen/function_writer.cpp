@@ -52,9 +52,8 @@ void FunctionWriter::finish() {
   head_.append(variables_);
   head_.append(prologue_);
   head_.add(spv::Op::OpBranch, {first_});
-  head_.append(body_);
-  head_.add(spv::Op::OpFunctionEnd, {});
-  module_.add_function(head_);
+  body_.add(spv::Op::OpFunctionEnd, {});
+  module_.add_function(std::move(head_), std::move(body_));
 }
 
 }  // namespace felsite::codegen

@@ -21,6 +21,9 @@ class FunctionWriter {
   Id id() const { return id_; }
   Id param(std::size_t index) const { return params_[index]; }
 
+  // About how long the body will be: a long one is then not moved as it grows.
+  void expect_words(std::size_t words) { body_.reserve(words); }
+
   // A variable of this function.
   Id local(Id type);
 

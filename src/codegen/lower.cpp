@@ -62,7 +62,10 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }
-  const ir::UniformityMap uniformity = ir::analyze_uniformity(program);
+  // Asked only about what concerns several invocations at once.
+  const bool together = program.facts().has_barrier || program.facts().has_subgroup_ops;
+  const ir::UniformityMap uniformity =
+      together ? ir::analyze_uniformity(program) : ir::UniformityMap{};
   const Plan plan = make_plan(segment, uniformity, mask);
   if (auto supported = check_requirements(segment, plan, uniformity, mask); !supported) {
     return std::unexpected(std::move(supported.error()));

@@ -154,8 +154,9 @@ std::vector<std::uint32_t> SpirvModule::finish() const {
                 interface_);
 
   std::vector<std::uint32_t> words{spv::MagicNumber, version_, kUnregisteredGenerator, next_id_, 0};
-  const std::array<const Instructions*, 7> sections{&head,         &execution_modes_, &strings_,  &names_,
-                            &annotations_, &globals_,         &functions_};
+  std::vector<const Instructions*> sections{&head,   &execution_modes_, &strings_,
+                                            &names_, &annotations_,     &globals_};
+  for (const Instructions& part : functions_) sections.push_back(&part);
   std::size_t size = words.size();
   for (const Instructions* section : sections) size += section->words().size();
   words.reserve(size);

@@ -89,8 +89,11 @@ class SpirvModule {
   void entry_point(Id function) { entry_ = function; }
   void execution_mode(spv::ExecutionMode mode, std::initializer_list<std::uint32_t> operands);
 
-  void add_function(const Instructions& function) { functions_.append(function); }
-  void reserve_function_words(std::size_t words) { functions_.reserve(words); }
+  // What stands before the first block of the body, and from there on.
+  void add_function(Instructions head, Instructions body) {
+    functions_.push_back(std::move(head));
+    functions_.push_back(std::move(body));
+  }
 
   std::vector<std::uint32_t> finish() const;
 
@@ -118,7 +121,7 @@ class SpirvModule {
   Instructions names_;
   Instructions annotations_;
   Instructions globals_;
-  Instructions functions_;
+  std::vector<Instructions> functions_;  // not joined before the end: bodies are long
   std::unordered_map<Key, Id, KeyHash> declared_;
   std::vector<std::pair<Id, std::vector<Id>>> long_function_types_;  // result, then parameters
 };

@@ -26,6 +26,8 @@ KernelWriter::KernelWriter(Emitter& emitter, Interface& interface, Buffers& buff
 Id KernelWriter::write() {
   FunctionWriter main(e_.module(), e_.type_void(), {});
   e_.module().name(main.id(), program_.name());
+  constexpr std::size_t kWordsForRow = 6;
+  main.expect_words(program_.exprs().size() * kWordsForRow);
   e_.write_to(&main);
   buffers_.zero_workgroup_memory();
   if (program_.facts().has_async) make_copies();
