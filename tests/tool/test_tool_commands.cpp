@@ -1,4 +1,4 @@
-// check, fmt, bench, help, and the options of run that are not inputs or outputs.
+// check, fmt, help, and the options of run that are not inputs or outputs.
 #include <nlohmann/json.hpp>
 
 #include "tool_runner.h"
@@ -138,13 +138,6 @@ TEST_CASE("fmt leaves a file that does not parse as it is") {
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, path + ":1:30: F001 syntax error"));
   CHECK(scratch.read("p.fels") == "program p workgroup(1) { let }");
-}
-
-TEST_CASE("bench names its rows, and refuses others") {
-  const Outcome outcome = run_tool({"bench", "--list"});
-  CHECK(outcome.code == 0);
-  CHECK(contains(outcome.out, "control"));
-  check_refused(run_tool({"bench", "--rows", "nope"}), 2, "There is no bench row `nope`");
 }
 
 TEST_CASE("the grid is inferred from the largest output, or given") {

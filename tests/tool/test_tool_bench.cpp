@@ -1,0 +1,103 @@
+// bench: its rows, what it does without a device, and that what it measures does the same work.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "tool_runner.h"
+
+using namespace felsite::test;
+
+namespace {
+
+// Sets a variable for the tools started meanwhile.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace
+
+TEST_CASE("bench names its rows, and refuses others") {
+  const Outcome outcome = run_tool({"bench", "--list"});
+  CHECK(outcome.code == 0);
+  CHECK(contains(outcome.out, "control"));
+  check_refused(run_tool({"bench", "--rows", "nope"}), 2, "There is no bench row `nope`");
+}
+
+TEST_CASE("every bench row stands in docs/tool.md") {
+  const std::string manual = read_whole(FELSITE_SOURCE_DIR "/docs/tool.md");
+  std::istringstream list(run_tool({"bench", "--list"}).out);
+  std::size_t rows = 0;
+  for (std::string line; std::getline(list, line); ++rows) {
+    const std::string name = line.substr(0, line.find(' '));
+    CAPTURE(name);
+    CHECK(contains(manual, "`" + name + "`"));
+  }
+  CHECK(rows > 10);
+}
+
+#ifdef NDEBUG
+TEST_CASE("bench rows that need a device are skipped with the reason where there is none") {
+  const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
+  const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
+  const Outcome outcome = run_tool({"bench", "--quick", "--rows", "control_device,bounds_checks"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.out.starts_with("no Vulkan device, "));
+  for (const char* row : {"control_device", "bounds_checks"}) {
+    const std::size_t at = outcome.out.find(row);
+    REQUIRE(at != std::string::npos);
+    const std::string line = outcome.out.substr(at, outcome.out.find('\n', at) - at);
+    CAPTURE(line);
+    CHECK(contains(line, "skipped: "));
+    CHECK(contains(line, " Fix: "));
+  }
+}
+
+// Where the sides of a row on the device give different results, bench does not end well.
+TEST_CASE("bench measures kernels against their peers, and writes JSON") {
+  const Scratch scratch;
+  const std::string path = scratch.path("rows.json");
+  const std::string rows = "codegen_vs_glslang,kernels_vs_glslang,kernels_vs_glslang_exact";
+  const Outcome outcome = run_tool({"bench", "--quick", "--rows", rows, "--json", path});
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  const nlohmann::json report = nlohmann::json::parse(scratch.read("rows.json"));
+  CHECK(contains(outcome.out, report["device"].get<std::string>()));
+  std::set<std::string> measured;
+  for (const nlohmann::json& row : report["rows"]) {
+    measured.insert(row["name"].get<std::string>());
+    CHECK(row["felsite_ns"].get<double>() > 0);
+    CHECK(row["peer_ns"].get<double>() > 0);
+  }
+  CHECK(measured.contains("codegen_vs_glslang"));
+  for (const char* row : {"kernels_vs_glslang ", "kernels_vs_glslang_exact "}) {
+    const std::string name = std::string(row).substr(0, std::string_view(row).size() - 1);
+    const std::size_t at = outcome.out.find("\n" + std::string(row));
+    REQUIRE(at != std::string::npos);
+    const bool skipped =
+        contains(outcome.out.substr(at, outcome.out.find('\n', at + 1) - at), "skipped: ");
+    CHECK(measured.contains(name) != skipped);
+  }
+}
+#else
+TEST_CASE("a Debug build measures nothing") {
+  check_refused(run_tool({"bench", "--rows", "control"}), 2, "A Debug build measures nothing");
+}
+#endif
