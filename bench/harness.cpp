@@ -7,9 +7,6 @@
 namespace felsite::bench {
 namespace {
 
-// Odd, so that the median is one of the rounds.
-constexpr int kRounds = 9;
-
 double quantile(std::vector<double> values, double q) {
   std::ranges::sort(values);
   const double at = q * static_cast<double>(values.size() - 1);
@@ -27,7 +24,7 @@ Measurement measure_case(const Row& row, const Case& size) {
   std::vector<double> felsite;
   std::vector<double> peer;
   std::vector<double> ratios;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < size.rounds; ++round) {
     // Who goes first alternates, so that a drift of the machine falls on both.
     const bool felsite_first = round % 2 == 0;
     const double first = felsite_first ? size.felsite() : size.peer_cost();

@@ -10,6 +10,9 @@
 
 namespace felsite::bench {
 
+// Of every case; odd, so that the median is one of the rounds.
+inline constexpr int kLeastRounds = 9;
+
 // One size of a row. Each function does the work once and gives its cost: nanoseconds, or bytes for
 // a memory row. A budget stands in for the peer where the bound is absolute.
 struct Case {
@@ -17,6 +20,7 @@ struct Case {
   std::function<double()> felsite{};
   std::string peer{};
   std::function<double()> peer_cost{};
+  int rounds = kLeastRounds;
   std::string skipped{};  // why this machine cannot measure it; nothing else is set then
 };
 

@@ -17,7 +17,7 @@ const BenchKernel kSaxpy{"saxpy", "256", R"(
   if i < len(y) {
     y[i] = 2.5 * x[i] + y[i];
   })",
-                         peers::saxpy, 1 << 20};
+                         peers::saxpy, 1 << 19};
 
 // The condition says of both buffers that the index is inside: nothing is left to be checked.
 const BenchKernel kStencil{"stencil", "16, 16", R"(
@@ -28,7 +28,7 @@ const BenchKernel kStencil{"stencil", "16, 16", R"(
   if column >= 1 && column < 2047 && i >= 2048 && i + 2048 < len(from) && i < len(to) {
     to[i] = 0.5 * from[i] + 0.125 * (from[i - 1] + from[i + 1] + from[i - 2048] + from[i + 2048]);
   })",
-                           peers::stencil, kStencilWidth * 1024};
+                           peers::stencil, kStencilWidth * 128};
 
 const BenchKernel kReduce{"reduce", "256", R"(
   readonly x: u32[];
@@ -46,7 +46,7 @@ const BenchKernel kReduce{"reduce", "256", R"(
   if local.x == 0 {
     sums[workgroup_id.x] = part[0];
   })",
-                          peers::reduce, 1 << 20};
+                          peers::reduce, 1 << 18};
 
 const BenchKernel kClosureHop{"closure hop", "256", R"(
   readonly frontier: u32[];
@@ -55,7 +55,7 @@ const BenchKernel kClosureHop{"closure hop", "256", R"(
   if w < len(next) {
     next[w] = frontier[w] | select(w % 8 != 0, frontier[w - 1], 0);
   })",
-                              peers::closure_hop, 4 << 20};
+                              peers::closure_hop, 1 << 19};
 
 const BenchKernel kHash{"hash", "256", R"(
   readonly x: u32[];
@@ -89,18 +89,18 @@ const BenchKernel kHash{"hash", "256", R"(
     }
     hashes[i] = a ^ b ^ c ^ d ^ e ^ f ^ g ^ h;
   })",
-                        peers::hash, 128 << 10};
+                        peers::hash, 1 << 17};
 
-const BenchKernel kSaxpyFma{"saxpy (fma)", "256", R"(
+const BenchKernel kSaxpyFma{"saxpy fma", "256", R"(
   readonly x: f32[];
   readwrite y: f32[];
   let i = invocation.x;
   if i < len(y) {
     y[i] = fma(2.5, x[i], y[i]);
   })",
-                            "", 1 << 20};
+                            "", 1 << 19};
 
-const BenchKernel kNormalise{"normalise (div, sqrt)", "256", R"(
+const BenchKernel kNormalise{"normalise", "256", R"(
   readonly x: f32[];
   readonly y: f32[];
   readwrite unit: f32[];
@@ -108,9 +108,9 @@ const BenchKernel kNormalise{"normalise (div, sqrt)", "256", R"(
   if i < len(unit) {
     unit[i] = x[i] / sqrt(x[i] * x[i] + y[i] * y[i]);
   })",
-                             "", 1 << 20};
+                             "", 1 << 19};
 
-const BenchKernel kPolynomial{"polynomial (degree 8)", "256", R"(
+const BenchKernel kPolynomial{"polynomial", "256", R"(
   readonly x: f32[];
   readwrite y: f32[];
   let i = invocation.x;
@@ -119,7 +119,7 @@ const BenchKernel kPolynomial{"polynomial (degree 8)", "256", R"(
     y[i] = (((((((0.25 * t + 0.5) * t + 0.75) * t + 1.25) * t + 1.5) * t + 1.75) * t + 2.25) * t
             + 2.5) * t + 2.75;
   })",
-                              "", 1 << 20};
+                              "", 1 << 19};
 
 // Nothing says that the indices are inside. They are small, so robust access can stand for a check.
 const BenchKernel kSaxpyUnguarded{"saxpy", "256", R"(
@@ -127,14 +127,14 @@ const BenchKernel kSaxpyUnguarded{"saxpy", "256", R"(
   readwrite y: f32[];
   let i = invocation.x;
   y[i] = 2.5 * x[i] + y[i];)",
-                                  "", 4 << 20};
+                                  "", 1 << 19};
 
 const BenchKernel kStencilUnguarded{"stencil", "256", R"(
   readonly from: f32[];
   readwrite to: f32[];
   let i = invocation.x;
   to[i] = 0.5 * from[i] + 0.125 * (from[i - 1] + from[i + 1] + from[i - 2048] + from[i + 2048]);)",
-                                    "", kStencilWidth * 1024};
+                                    "", kStencilWidth * 128};
 
 std::array<const BenchKernel*, 5> kernels_with_peers() {
   return {&kSaxpy, &kStencil, &kReduce, &kClosureHop, &kHash};

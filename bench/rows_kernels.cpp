@@ -2,6 +2,9 @@
 // submission takes milliseconds, and software drivers use all their threads.
 #include <fmt/format.h>
 
+#include <array>
+#include <span>
+
 #include "glsl.h"
 #include "on_device.h"
 
@@ -46,16 +49,27 @@ std::vector<Case> control_cases(bool quick) {
       });
 }
 
-std::vector<Case> glslang_cases(bool quick, FloatMode mode) {
+std::vector<Case> glslang_cases(std::span<const BenchKernel* const> kernels, FloatMode mode,
+                                bool quick) {
   return each_on_device(
-      kernels_with_peers(), quick,
+      kernels, quick,
       [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
         const ir::Program program = program_of(kernel, mode);
         const Workload workload = workload_of(program, elements);
         return contest(size_of(kernel, elements), program, felsite_on(device, program, workload),
-                       glslang_name() + ", " + std::string(kernel.name),
-                       glsl_on(device, kernel.peer, program, workload), quick);
+                       "GLSL by " + glslang_name(), glsl_on(device, kernel.peer, program, workload),
+                       quick);
       });
+}
+
+std::vector<Case> fast_glslang_cases(bool quick) {
+  return glslang_cases(kernels_with_peers(), FloatMode::Fast, quick);
+}
+
+// The kernels without floats are the same in both modes.
+std::vector<Case> exact_glslang_cases(bool quick) {
+  const std::array kernels{&kSaxpy, &kStencil};
+  return glslang_cases(kernels, FloatMode::Exact, quick);
 }
 
 std::vector<Case> exact_cases(bool quick) {
@@ -74,47 +88,47 @@ std::vector<Case> exact_cases(bool quick) {
 // With robust access the device keeps small indices harmless and the kernel tests nothing; without
 // it, on a device that was opened without, the kernel tests each access itself.
 std::vector<Case> check_cases(bool quick) {
-  const std::array kernels{&kSaxpyUnguarded, &kStencilUnguarded};
-  return each_on_device(
-      kernels, quick,
-      [&](const SharedDevice& device, const BenchKernel& kernel, std::uint32_t elements) {
-        codegen::Capabilities mask = device->capabilities();
-        if (!mask.has(codegen::Feature::RobustAccess2)) {
-          return skipped_case({.code = ErrorCode::UnsupportedFeature,
-                               .message = "The device has no robust_access2.",
-                               .fix = "run it on a device that has.",
-                               .context = {}});
-        }
-        // Of a larger grid the indices would not be small, and the checks would be in both kernels.
-        mask.limits.workgroup_count = codegen::DeviceLimits{}.workgroup_count;
-        const std::string& name = device->snapshot().name;
-        const auto unchecked = open_shared_device({.name_contains = name, .mask = mask});
-        if (!unchecked) return skipped_case(unchecked.error());
-        const auto checked = open_shared_device(
-            {.name_contains = name, .mask = mask.without(codegen::Feature::RobustAccess2)});
-        if (!checked) return skipped_case(checked.error());
-        const ir::Program program = program_of(kernel, FloatMode::Fast);
-        const Workload workload = workload_of(program, elements);
-        return contest(size_of(kernel, elements), program, felsite_on(*checked, program, workload),
-                       "without checks", felsite_on(*unchecked, program, workload), quick);
-      });
+  const auto device = open_shared_device();
+  if (!device) return {skipped_case(device.error())};
+  codegen::Capabilities mask = (*device)->capabilities();
+  if (!mask.has(codegen::Feature::RobustAccess2)) {
+    return {skipped_case({.code = ErrorCode::UnsupportedFeature,
+                          .message = "The device has no robust_access2.",
+                          .fix = "run it on a device that has.",
+                          .context = {}})};
+  }
+  // Of a larger grid the indices would not be small, and the checks would be in both kernels.
+  mask.limits.workgroup_count = codegen::DeviceLimits{}.workgroup_count;
+  const std::string& name = (*device)->snapshot().name;
+  const auto unchecked = open_shared_device({.name_contains = name, .mask = mask});
+  if (!unchecked) return {skipped_case(unchecked.error())};
+  const auto checked = open_shared_device(
+      {.name_contains = name, .mask = mask.without(codegen::Feature::RobustAccess2)});
+  if (!checked) return {skipped_case(checked.error())};
+  std::vector<Case> cases;
+  for (const BenchKernel* kernel : {&kSaxpyUnguarded, &kStencilUnguarded}) {
+    const ir::Program program = program_of(*kernel, FloatMode::Fast);
+    const std::uint32_t elements = elements_of(*kernel, quick);
+    const Workload workload = workload_of(program, elements);
+    cases.push_back(contest(size_of(*kernel, elements), program,
+                            felsite_on(*checked, program, workload), "without checks",
+                            felsite_on(*unchecked, program, workload), quick));
+  }
+  return cases;
 }
 
 }  // namespace
 
 std::vector<Row> kernel_rows() {
-  const auto against_glslang = [](FloatMode mode) {
-    return [mode](bool quick) { return glslang_cases(quick, mode); };
-  };
   return {
       {"control_device", "The same kernel on both sides: the noise of the device", 0,
        control_cases},
       {"kernels_vs_glslang", "Kernels with fast floats, beside the same in GLSL", 1.05,
-       against_glslang(FloatMode::Fast)},
-      {"kernels_vs_glslang_exact", "The same kernels with exact floats", 0,
-       against_glslang(FloatMode::Exact)},
-      {"exact_vs_fast", "What exact floats cost on the device", 0, exact_cases},
-      {"bounds_checks", "What the checks cost where the device does not check", 0, check_cases},
+       fast_glslang_cases},
+      {"kernels_vs_glslang_exact", "Those with floats once more, with exact ones", 0,
+       exact_glslang_cases},
+      {"exact_vs_fast", "Exact beside fast floats: fma, division and root, Horner", 0, exact_cases},
+      {"bounds_checks", "Bounds checks beside robust access", 0, check_cases},
   };
 }
 

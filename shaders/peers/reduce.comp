@@ -14,8 +14,8 @@ void main() {
   uint place = gl_LocalInvocationID.x;
   part[place] = i < n ? x[i] : 0;
   barrier();
-  // Counted, and not `width >>= 1` until it is 0: that loop Mesa cannot unroll, and it takes half
-  // as long again.
+  // Counted, and not `width >>= 1` until it is 0: measured on lavapipe, the kernel with that loop
+  // takes half as long again.
   for (uint round = 0; round < 8; ++round) {
     uint width = 128 >> round;
     if (place < width) part[place] += part[place + width];
