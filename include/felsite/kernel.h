@@ -58,7 +58,8 @@ struct Kernel {
   // The defaults of the specialization constants 0, 1 and 2. A smaller size may be specialized, a
   // larger one must be lowered anew (Program::with_workgroup_size): proofs count on the extents.
   std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
-  // Not even a smaller one: subgroups, or a loop budget, were reckoned with this size.
+  // Not even a smaller one: subgroups, a loop budget, or workgroup memory that the program fills by
+  // itself were reckoned with this size.
   bool workgroup_size_is_fixed = false;
   // The module counts on robustBufferAccess2 to keep accesses past the end harmless.
   bool needs_robust_access2 = false;

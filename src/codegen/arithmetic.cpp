@@ -23,23 +23,28 @@ Value lower_bool_binary(BinaryOp op, const Value& a, const Value& b) {
 Value lower_literal(Emitter& e, Type type, std::uint64_t bits) {
   const auto word = static_cast<std::uint32_t>(bits);
   switch (type) {
-    case Type::Bool: return {type, e.flag(bits != 0)};
+    case Type::Bool:
+      return {type, e.flag(bits != 0)};
     case Type::U8:
     case Type::U16:
     case Type::U32:
-    case Type::I32: return {type, e.word(word)};
+    case Type::I32:
+      return {type, e.word(word)};
     case Type::I8:
       return {type, e.word(static_cast<std::uint32_t>(static_cast<std::int8_t>(bits)))};
     case Type::I16:
       return {type, e.word(static_cast<std::uint32_t>(static_cast<std::int16_t>(bits)))};
     case Type::U64:
-    case Type::I64: return {type, e.wide(bits)};
+    case Type::I64:
+      return {type, e.wide(bits)};
     case Type::F16:
     case Type::BF16:
     case Type::F32:
       return {type, e.number(static_cast<float>(ir::float_value({type, bits})))};
-    case Type::F64: return {type, e.number(std::bit_cast<double>(bits))};
-    case Type::None: break;
+    case Type::F64:
+      return {type, e.number(std::bit_cast<double>(bits))};
+    case Type::None:
+      break;
   }
   return {};
 }

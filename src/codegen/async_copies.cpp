@@ -50,8 +50,9 @@ void KernelWriter::each_copied(std::uint32_t count, Body body) {
 
 void KernelWriter::issue_copy(ir::NodeId id) {
   const ir::Node& node = program_.node(id);
-  const Copy& copy = *std::ranges::lower_bound(
-      copies_, std::pair(node.name, id), {}, [](const Copy& c) { return std::pair(c.tag, c.node); });
+  const Copy& copy =
+      *std::ranges::lower_bound(copies_, std::pair(node.name, id), {},
+                                [](const Copy& c) { return std::pair(c.tag, c.node); });
   const Word to = evaluate(node.args[0]).word();
   const Word from = evaluate(node.args[1]).word();
   e_.store(copy.pending, e_.flag(true).id);
@@ -70,8 +71,8 @@ void KernelWriter::issue_copy(ir::NodeId id) {
 }
 
 void KernelWriter::finish_copies(ir::NodeId wait) {
-  const auto waited =
-      std::ranges::equal_range(copies_, program_.node(wait).name, {}, [](const Copy& c) { return c.tag; });
+  const auto waited = std::ranges::equal_range(copies_, program_.node(wait).name, {},
+                                               [](const Copy& c) { return c.tag; });
   for (const Copy& copy : waited) {
     const ir::Node& node = program_.node(copy.node);
     e_.when(e_.as_flag(e_.load(e_.type_bool(), copy.pending)), [&] {

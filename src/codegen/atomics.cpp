@@ -20,15 +20,24 @@ constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
 Op opcode(AtomicOp op, Type type) {
   const bool with_sign = is_signed(type);
   switch (op) {
-    case AtomicOp::Add: return Op::OpAtomicIAdd;
-    case AtomicOp::Sub: return Op::OpAtomicISub;
-    case AtomicOp::Or: return Op::OpAtomicOr;
-    case AtomicOp::And: return Op::OpAtomicAnd;
-    case AtomicOp::Xor: return Op::OpAtomicXor;
-    case AtomicOp::Min: return with_sign ? Op::OpAtomicSMin : Op::OpAtomicUMin;
-    case AtomicOp::Max: return with_sign ? Op::OpAtomicSMax : Op::OpAtomicUMax;
-    case AtomicOp::Exchange: return Op::OpAtomicExchange;
-    case AtomicOp::CompareExchange: return Op::OpAtomicCompareExchange;
+    case AtomicOp::Add:
+      return Op::OpAtomicIAdd;
+    case AtomicOp::Sub:
+      return Op::OpAtomicISub;
+    case AtomicOp::Or:
+      return Op::OpAtomicOr;
+    case AtomicOp::And:
+      return Op::OpAtomicAnd;
+    case AtomicOp::Xor:
+      return Op::OpAtomicXor;
+    case AtomicOp::Min:
+      return with_sign ? Op::OpAtomicSMin : Op::OpAtomicUMin;
+    case AtomicOp::Max:
+      return with_sign ? Op::OpAtomicSMax : Op::OpAtomicUMax;
+    case AtomicOp::Exchange:
+      return Op::OpAtomicExchange;
+    case AtomicOp::CompareExchange:
+      return Op::OpAtomicCompareExchange;
   }
   return Op::OpNop;
 }
@@ -57,7 +66,8 @@ Word Buffers::atomic_semantics(Ordering ordering) const {
   const auto visible = bits(spv::MemorySemanticsMask::MakeVisible);
   switch (ordering) {
     case Ordering::Relaxed:
-    case Ordering::GridSync: return e_.word(0);
+    case Ordering::GridSync:
+      return e_.word(0);
     case Ordering::Acquire:
       order = bits(kAcquire);
       visibility = visible;
@@ -80,18 +90,18 @@ void Buffers::barrier() {
   const Word workgroup = e_.word(bits(spv::Scope::Workgroup));
   std::uint32_t semantics = bits(kAcquireRelease) | memory_classes();
   if (e_.has(Feature::MemoryModel)) {
-    semantics |= bits(spv::MemorySemanticsMask::MakeAvailable) |
-                 bits(spv::MemorySemanticsMask::MakeVisible);
+    semantics |=
+        bits(spv::MemorySemanticsMask::MakeAvailable) | bits(spv::MemorySemanticsMask::MakeVisible);
   }
   e_.function().act(Op::OpControlBarrier,
                     {workgroup.id(), workgroup.id(), e_.word(semantics).id()});
 }
 
-void Buffers::zero_workgroup_memory() {
-  if (use_.workgroup_buffers.empty()) return;
+void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
+  if (buffers.empty()) return;
   const Word first = interface_.local_index();
   const Word stride = interface_.workgroup_invocations();
-  for (const ir::BufferId id : use_.workgroup_buffers) {
+  for (const ir::BufferId id : buffers) {
     const Storage& s = storage(id);
     const Id zero = e_.module().constant_null(s.unit_type);
     const auto units = bits(units_for(s.layout, program_.buffer(id).count));
@@ -124,9 +134,9 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   const Word before = e_.as_word(e_.load(e_.type_word(), seen));
   const Value old = value_from_bits(e_, Type::F32, before);
   const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
-  const Id found = e_.emit(Op::OpAtomicCompareExchange, e_.type_word(),
-                           {place, scope.id(), relaxed.id(), relaxed.id(),
-                            word_bits_of_value(sum).id(), before.id()});
+  const Id found = e_.emit(
+      Op::OpAtomicCompareExchange, e_.type_word(),
+      {place, scope.id(), relaxed.id(), relaxed.id(), word_bits_of_value(sum).id(), before.id()});
   e_.store(seen, found);
   f.branch(next);
   f.begin(next);
@@ -135,9 +145,8 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   f.begin(merge);
   // A driver with a loop budget may have left before the exchange.
   if (e_.mask().loop_budget != 0) {
-    e_.when(e_.as_word(found) != before, [&] {
-      interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0));
-    });
+    e_.when(e_.as_word(found) != before,
+            [&] { interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0)); });
   }
   return value_from_bits(e_, Type::F32, before).id();
 }

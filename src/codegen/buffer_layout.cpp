@@ -5,7 +5,8 @@ namespace felsite::codegen {
 Layout layout_of(const ir::BufferDecl& buffer, const Capabilities& mask, bool exact, bool roomy) {
   const bool in_workgroup = buffer.access == ir::Access::Workgroup;
   switch (ir::info(buffer.element).bytes) {
-    case 8: return mask.has(Feature::Int64) ? Layout::Wides : Layout::Pairs;
+    case 8:
+      return mask.has(Feature::Int64) ? Layout::Wides : Layout::Pairs;
     case 4:
       return buffer.element == ir::Type::F32 && !exact ? Layout::Floats : Layout::Words;
     case 2:

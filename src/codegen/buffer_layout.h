@@ -20,21 +20,28 @@ enum class Layout : std::uint8_t {
 };
 
 struct LayoutInfo {
-  std::uint32_t unit_bytes;       // of one SPIR-V array element
-  std::uint32_t units;            // SPIR-V array elements for one element of the buffer
+  std::uint32_t unit_bytes;        // of one SPIR-V array element
+  std::uint32_t units;             // SPIR-V array elements for one element of the buffer
   std::uint32_t elements_in_unit;  // the other way round
 };
 
 constexpr LayoutInfo info(Layout layout) {
   switch (layout) {
     case Layout::Words:
-    case Layout::Floats: return {4, 1, 1};
-    case Layout::Wides: return {8, 1, 1};
-    case Layout::Pairs: return {4, 2, 1};
-    case Layout::Bytes: return {1, 1, 1};
-    case Layout::Halves: return {2, 1, 1};
-    case Layout::InWords8: return {4, 1, 4};
-    case Layout::InWords16: return {4, 1, 2};
+    case Layout::Floats:
+      return {4, 1, 1};
+    case Layout::Wides:
+      return {8, 1, 1};
+    case Layout::Pairs:
+      return {4, 2, 1};
+    case Layout::Bytes:
+      return {1, 1, 1};
+    case Layout::Halves:
+      return {2, 1, 1};
+    case Layout::InWords8:
+      return {4, 1, 4};
+    case Layout::InWords16:
+      return {4, 1, 2};
   }
   return {4, 1, 1};
 }

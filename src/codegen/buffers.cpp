@@ -78,9 +78,12 @@ Id Buffers::unit_type(Layout layout) {
     case Layout::Words:
     case Layout::Pairs:
     case Layout::InWords8:
-    case Layout::InWords16: return e_.type_word();
-    case Layout::Floats: return e_.type_float();
-    case Layout::Wides: return e_.type_wide();
+    case Layout::InWords16:
+      return e_.type_word();
+    case Layout::Floats:
+      return e_.type_float();
+    case Layout::Wides:
+      return e_.type_wide();
     case Layout::Bytes:
       m.need(spv::Capability::StorageBuffer8BitAccess);
       if (m.version() < 0x0001'0500) m.need_extension("SPV_KHR_8bit_storage");
@@ -150,15 +153,14 @@ Id Buffers::workgroup_word(Id array, Word index) {
 Word Buffers::load_workgroup_word(Id array, Word index) {
   const Id from = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.as_word(e_.load(e_.type_word(), from));
-  return e_.as_word(e_.emit(Op::OpLoad, e_.type_word(),
-                            {from, bits(spv::MemoryAccessMask::NonPrivatePointer)}));
+  return e_.as_word(
+      e_.emit(Op::OpLoad, e_.type_word(), {from, bits(spv::MemoryAccessMask::NonPrivatePointer)}));
 }
 
 void Buffers::store_workgroup_word(Id array, Word index, Word value) {
   const Id to = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.store(to, value.id());
-  e_.function().act(Op::OpStore,
-                    {to, value.id(), bits(spv::MemoryAccessMask::NonPrivatePointer)});
+  e_.function().act(Op::OpStore, {to, value.id(), bits(spv::MemoryAccessMask::NonPrivatePointer)});
 }
 
 Id Buffers::pointer(const Storage& s, Word unit) {
@@ -275,8 +277,7 @@ void Buffers::store(ir::BufferId buffer, Word index, const Value& value, IndexBo
   const Storage& s = storage(buffer);
   const Type element = program_.buffer(buffer).element;
   if (!needs_check(s, bound, false)) return store_unchecked(s, element, index, value);
-  e_.when(index < interface_.length(buffer),
-          [&] { store_unchecked(s, element, index, value); });
+  e_.when(index < interface_.length(buffer), [&] { store_unchecked(s, element, index, value); });
 }
 
 void Buffers::finish(Kernel& kernel) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "codegen/buffer_layout.h"
@@ -37,8 +38,8 @@ class Buffers {
 
   // Execution and memory, for the workgroup.
   void barrier();
-  // Every word of the program's workgroup memory; every invocation has to come here.
-  void zero_workgroup_memory();
+  // Every invocation has to come here.
+  void zero_workgroup_memory(std::span<const ir::BufferId> buffers);
   // Workgroup memory for what the lowering needs itself.
   Id workgroup_words(std::uint32_t count, const char* name);
   Id workgroup_word(Id array, Word index);

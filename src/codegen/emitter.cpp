@@ -23,20 +23,26 @@ Id Emitter::type_word_pair() { return module_.type_vector(type_word(), 2); }
 
 Id Emitter::type_of(ir::Type type) {
   switch (type) {
-    case ir::Type::Bool: return type_bool();
+    case ir::Type::Bool:
+      return type_bool();
     case ir::Type::U8:
     case ir::Type::I8:
     case ir::Type::U16:
     case ir::Type::I16:
     case ir::Type::U32:
-    case ir::Type::I32: return type_word();
+    case ir::Type::I32:
+      return type_word();
     case ir::Type::U64:
-    case ir::Type::I64: return has(Feature::Int64) ? type_wide() : type_word_pair();
+    case ir::Type::I64:
+      return has(Feature::Int64) ? type_wide() : type_word_pair();
     case ir::Type::F16:
     case ir::Type::BF16:
-    case ir::Type::F32: return type_float();
-    case ir::Type::F64: return type_double();
-    case ir::Type::None: break;
+    case ir::Type::F32:
+      return type_float();
+    case ir::Type::F64:
+      return type_double();
+    case ir::Type::None:
+      break;
   }
   return type_void();
 }

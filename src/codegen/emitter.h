@@ -2,6 +2,8 @@
 // types and constants of the device.
 #pragma once
 
+#include <spirv/unified1/GLSL.std.450.h>
+
 #include <bit>
 #include <initializer_list>
 #include <span>
@@ -12,8 +14,6 @@
 #include "codegen/values.h"
 #include "felsite/capabilities.h"
 #include "felsite/types.h"
-
-#include <spirv/unified1/GLSL.std.450.h>
 
 namespace felsite::codegen {
 
@@ -56,8 +56,8 @@ class Emitter {
     return types_.single;
   }
   Id type_double();
-  Id type_wide();        // native
-  Id type_word_pair();   // a vector: how a pair is handed to and from a function or a bitcast
+  Id type_wide();             // native
+  Id type_word_pair();        // a vector: how a pair is handed to and from a function or a bitcast
   Id type_of(ir::Type type);  // of the one value that holds it; of a pair, its vector
 
   Flag flag(bool value) {

@@ -26,34 +26,52 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
   const ir::Expr& expr = program_.expr(id);
   const auto word = [](Word value) { return Value(Type::U32, value); };
   switch (expr.kind) {
-    case ExprKind::Literal: return lower_literal(e_, expr.type, expr.literal_bits());
-    case ExprKind::Var: return read(expr.ref);
+    case ExprKind::Literal:
+      return lower_literal(e_, expr.type, expr.literal_bits());
+    case ExprKind::Var:
+      return read(expr.ref);
     case ExprKind::Load:
       return buffers_.load(expr.ref, operands[0].word(), plan_.bounds.exprs[id]);
-    case ExprKind::BufLen: return word(interface_.length(expr.ref));
-    case ExprKind::InvocationId: return word(interface_.invocation(expr.aux));
-    case ExprKind::WorkgroupId: return word(interface_.workgroup(expr.aux));
-    case ExprKind::LocalId: return word(interface_.local(expr.aux));
-    case ExprKind::NumWorkgroups: return word(interface_.grid(expr.aux));
-    case ExprKind::WorkgroupSize: return word(interface_.workgroup_size(expr.aux));
-    case ExprKind::SubgroupLocalId: return word(subgroup_lane());
-    case ExprKind::SubgroupSize: return word(e_.word(e_.mask().subgroup_size));
-    case ExprKind::Binary: return lower_binary(expr.binary(), operands[0], operands[1]);
-    case ExprKind::Unary: return lower_unary(expr.unary(), operands[0]);
-    case ExprKind::Select: return lower_select(operands[0].flag(), operands[1], operands[2]);
-    case ExprKind::Cast: return lower_cast(expr.type, operands[0]);
-    case ExprKind::Bitcast: return lower_bitcast(expr.type, operands[0]);
-    case ExprKind::Fma: return lower_fma(operands[0], operands[1], operands[2]);
+    case ExprKind::BufLen:
+      return word(interface_.length(expr.ref));
+    case ExprKind::InvocationId:
+      return word(interface_.invocation(expr.aux));
+    case ExprKind::WorkgroupId:
+      return word(interface_.workgroup(expr.aux));
+    case ExprKind::LocalId:
+      return word(interface_.local(expr.aux));
+    case ExprKind::NumWorkgroups:
+      return word(interface_.grid(expr.aux));
+    case ExprKind::WorkgroupSize:
+      return word(interface_.workgroup_size(expr.aux));
+    case ExprKind::SubgroupLocalId:
+      return word(subgroup_lane());
+    case ExprKind::SubgroupSize:
+      return word(e_.word(e_.mask().subgroup_size));
+    case ExprKind::Binary:
+      return lower_binary(expr.binary(), operands[0], operands[1]);
+    case ExprKind::Unary:
+      return lower_unary(expr.unary(), operands[0]);
+    case ExprKind::Select:
+      return lower_select(operands[0].flag(), operands[1], operands[2]);
+    case ExprKind::Cast:
+      return lower_cast(expr.type, operands[0]);
+    case ExprKind::Bitcast:
+      return lower_bitcast(expr.type, operands[0]);
+    case ExprKind::Fma:
+      return lower_fma(operands[0], operands[1], operands[2]);
     case ExprKind::Atomic: {
       const bool compares = expr.atomic() == ir::AtomicOp::CompareExchange;
       const auto expected = compares ? std::optional(operands[1]) : std::nullopt;
-      return buffers_.atomic(expr.atomic(), expr.ordering(), expr.ref, operands[0].word(),
-                             expected, operands.back(), plan_.bounds.exprs[id]);
+      return buffers_.atomic(expr.atomic(), expr.ordering(), expr.ref, operands[0].word(), expected,
+                             operands.back(), plan_.bounds.exprs[id]);
     }
     case ExprKind::SubgroupBallot:
     case ExprKind::SubgroupShuffle:
-    case ExprKind::SubgroupReduce: return subgroup(expr, operands);
-    case ExprKind::Call: return call(expr, operands);
+    case ExprKind::SubgroupReduce:
+      return subgroup(expr, operands);
+    case ExprKind::Call:
+      return call(expr, operands);
   }
   return {};
 }
@@ -132,8 +150,7 @@ Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) 
   }
   const Id callee = op_function(expr.ref);
   const Id type = e_.type_of(expr.type);
-  return from_vector(expr.type,
-                     e_.function().emit(Op::OpFunctionCall, type, {callee}, arguments));
+  return from_vector(expr.type, e_.function().emit(Op::OpFunctionCall, type, {callee}, arguments));
 }
 
 // An operation is a function of the module. It can call only those declared before it, so the

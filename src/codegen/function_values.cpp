@@ -41,7 +41,9 @@ const FunctionRow& function_row(UnaryOp op) {
 }
 
 // The algorithms take a NaN without a sign and give it back. Here it may be any, and passes by.
-Float function_body(UnaryOp op, Float x) { return select(is_nan(x), x, function_row(op).exact({x}).handle); }
+Float function_body(UnaryOp op, Float x) {
+  return select(is_nan(x), x, function_row(op).exact({x}).handle);
+}
 
 }  // namespace
 

@@ -2,8 +2,7 @@
 
 namespace felsite::codegen {
 
-FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type,
-                               std::span<const Id> param_types)
+FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types)
     : module_(module), id_(module.new_id()) {
   const Id type = module.type_function(result_type, param_types);
   head_.add(spv::Op::OpFunction, {result_type, id_, 0, type});

@@ -192,15 +192,15 @@ class Prover {
 
   static Range plain(std::int64_t low, std::int64_t high) { return {low, high, kNoBase, 0, {}}; }
 
-  static Range binary(BinaryOp op, const Range& a, const Range& b) {
+  Range binary(BinaryOp op, const Range& a, const Range& b) const {
     const bool a_is_constant = a.low == a.high;
     const bool b_is_constant = b.low == b.high;
     if (op == BinaryOp::Add || op == BinaryOp::WrappingAdd) {
       if (b_is_constant) return shifted(a, b.low);
-      return a_is_constant ? shifted(b, a.low) : sum(a, b.low, b.high);
+      return a_is_constant ? shifted(b, a.low) : sum(narrowed(a), narrowed(b));
     }
     if (op == BinaryOp::Sub || op == BinaryOp::WrappingSub) {
-      return b_is_constant ? shifted(a, -b.low) : sum(a, -b.high, -b.low);
+      return b_is_constant ? shifted(a, -b.low) : sum(narrowed(a), negated(narrowed(b)));
     }
     // The others are not known modulo 2^32.
     if (a.wraps() || b.wraps()) return {};
@@ -212,6 +212,7 @@ class Prover {
     if (op == BinaryOp::Mul && (b.high == 0 || a.high <= kMax / b.high)) {
       return plain(a.low * b.low, a.high * b.high);
     }
+    if (op == BinaryOp::Shr && !b_is_constant) return plain(0, a.high);
     if (!b_is_constant) return {};
     const std::int64_t count = b.low & 31;
     if (op == BinaryOp::Shr) return plain(a.low >> count, a.high >> count);
@@ -229,8 +230,9 @@ class Prover {
     if (a.low < -4 * kMax || a.high > 4 * kMax) return {};
     return a;
   }
-  static Range sum(const Range& a, std::int64_t low, std::int64_t high) {
-    const Range range{a.low + low, a.high + high, kNoBase, 0, {}};
+  static Range negated(const Range& a) { return plain(-a.high, -a.low); }
+  static Range sum(const Range& a, const Range& b) {
+    const Range range = plain(a.low + b.low, a.high + b.high);
     if (range.low < -4 * kMax || range.high > 4 * kMax) return {};
     return range;
   }
@@ -252,8 +254,8 @@ class Prover {
     if (count != 0 && range.low >= 0 && range.high < count) return IndexBound::Proven;
     if (range.base != kNoBase && range.low >= 0) {
       for (const BelowLength& known : below_) {
-        const bool covers = known.base == range.base && known.buffer == buffer &&
-                            range.offset <= known.offset;
+        const bool covers =
+            known.base == range.base && known.buffer == buffer && range.offset <= known.offset;
         if (covers) return IndexBound::Proven;
       }
     }

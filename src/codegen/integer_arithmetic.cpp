@@ -131,34 +131,60 @@ Value binary(BinaryOp op, const Value& left, const Value& right) {
   const auto b = Kit::of(right);
   switch (op) {
     case BinaryOp::Add:
-    case BinaryOp::WrappingAdd: return {type, a + b};
+    case BinaryOp::WrappingAdd:
+      return {type, a + b};
     case BinaryOp::Sub:
-    case BinaryOp::WrappingSub: return {type, a - b};
-    case BinaryOp::Mul: return {type, a * b};
-    case BinaryOp::Div: return {type, ops.quotient(a, b)};
-    case BinaryOp::Mod: return {type, ops.remainder(a, b)};
-    case BinaryOp::MulHigh: return {type, ops.product_high(a, b)};
-    case BinaryOp::BitAnd: return {type, a & b};
-    case BinaryOp::BitOr: return {type, a | b};
-    case BinaryOp::BitXor: return {type, a ^ b};
-    case BinaryOp::Shl: return {type, ops.shifted_left(a, b)};
-    case BinaryOp::Shr: return {type, ops.shifted_right(a, b)};
-    case BinaryOp::RotateLeft: return {type, ops.rotated_left(a, Kit::count_of(b))};
-    case BinaryOp::RotateRight: return {type, ops.rotated_left(a, ops.opposite(b))};
-    case BinaryOp::Eq: return {Type::Bool, a == b};
-    case BinaryOp::Ne: return {Type::Bool, a != b};
-    case BinaryOp::Lt: return {Type::Bool, ops.less(a, b)};
-    case BinaryOp::Gt: return {Type::Bool, ops.less(b, a)};
-    case BinaryOp::Le: return {Type::Bool, !ops.less(b, a)};
-    case BinaryOp::Ge: return {Type::Bool, !ops.less(a, b)};
-    case BinaryOp::Min: return {type, select(ops.less(b, a), b, a)};
-    case BinaryOp::Max: return {type, select(ops.less(a, b), b, a)};
-    case BinaryOp::AbsDiff: return {ir::info(type).as_unsigned, ops.difference(a, b)};
-    case BinaryOp::SaturatingAdd: return {type, ops.saturated_sum(a, b)};
-    case BinaryOp::SaturatingSub: return {type, ops.saturated_difference(a, b)};
-    case BinaryOp::SaturatingMul: return {type, ops.saturated_product(a, b)};
+    case BinaryOp::WrappingSub:
+      return {type, a - b};
+    case BinaryOp::Mul:
+      return {type, a * b};
+    case BinaryOp::Div:
+      return {type, ops.quotient(a, b)};
+    case BinaryOp::Mod:
+      return {type, ops.remainder(a, b)};
+    case BinaryOp::MulHigh:
+      return {type, ops.product_high(a, b)};
+    case BinaryOp::BitAnd:
+      return {type, a & b};
+    case BinaryOp::BitOr:
+      return {type, a | b};
+    case BinaryOp::BitXor:
+      return {type, a ^ b};
+    case BinaryOp::Shl:
+      return {type, ops.shifted_left(a, b)};
+    case BinaryOp::Shr:
+      return {type, ops.shifted_right(a, b)};
+    case BinaryOp::RotateLeft:
+      return {type, ops.rotated_left(a, Kit::count_of(b))};
+    case BinaryOp::RotateRight:
+      return {type, ops.rotated_left(a, ops.opposite(b))};
+    case BinaryOp::Eq:
+      return {Type::Bool, a == b};
+    case BinaryOp::Ne:
+      return {Type::Bool, a != b};
+    case BinaryOp::Lt:
+      return {Type::Bool, ops.less(a, b)};
+    case BinaryOp::Gt:
+      return {Type::Bool, ops.less(b, a)};
+    case BinaryOp::Le:
+      return {Type::Bool, !ops.less(b, a)};
+    case BinaryOp::Ge:
+      return {Type::Bool, !ops.less(a, b)};
+    case BinaryOp::Min:
+      return {type, select(ops.less(b, a), b, a)};
+    case BinaryOp::Max:
+      return {type, select(ops.less(a, b), b, a)};
+    case BinaryOp::AbsDiff:
+      return {ir::info(type).as_unsigned, ops.difference(a, b)};
+    case BinaryOp::SaturatingAdd:
+      return {type, ops.saturated_sum(a, b)};
+    case BinaryOp::SaturatingSub:
+      return {type, ops.saturated_difference(a, b)};
+    case BinaryOp::SaturatingMul:
+      return {type, ops.saturated_product(a, b)};
     case BinaryOp::And:
-    case BinaryOp::Or: break;  // of bools
+    case BinaryOp::Or:
+      break;  // of bools
   }
   return {};
 }
@@ -169,18 +195,30 @@ Value unary(UnaryOp op, const Value& operand) {
   const IntegerOps<Kit> ops(operand.emitter(), type);
   const auto a = Kit::of(operand);
   switch (op) {
-    case UnaryOp::Negate: return {type, ops.negated(a)};
-    case UnaryOp::BitNot: return {type, ~a};
-    case UnaryOp::Popcount: return {Type::U32, set_bits(a)};
-    case UnaryOp::Clz: return {Type::U32, clz(a)};
-    case UnaryOp::Ctz: return {Type::U32, trailing_zeros(a)};
-    case UnaryOp::ReverseBits: return {type, reverse_bits(a)};
-    case UnaryOp::Abs: return {type, ops.magnitude(a)};
-    case UnaryOp::Sign: return {type, ops.sign_of(a)};
-    case UnaryOp::Unpack4Low: return {type, low_word(a) & 0xFU};
-    case UnaryOp::Unpack4High: return {type, (low_word(a) >> 4) & 0xFU};
-    case UnaryOp::Unpack8Low: return {type, low_word(a) & 0xFFU};
-    case UnaryOp::Unpack8High: return {type, low_word(a) >> 24};
+    case UnaryOp::Negate:
+      return {type, ops.negated(a)};
+    case UnaryOp::BitNot:
+      return {type, ~a};
+    case UnaryOp::Popcount:
+      return {Type::U32, set_bits(a)};
+    case UnaryOp::Clz:
+      return {Type::U32, clz(a)};
+    case UnaryOp::Ctz:
+      return {Type::U32, trailing_zeros(a)};
+    case UnaryOp::ReverseBits:
+      return {type, reverse_bits(a)};
+    case UnaryOp::Abs:
+      return {type, ops.magnitude(a)};
+    case UnaryOp::Sign:
+      return {type, ops.sign_of(a)};
+    case UnaryOp::Unpack4Low:
+      return {type, low_word(a) & 0xFU};
+    case UnaryOp::Unpack4High:
+      return {type, (low_word(a) >> 4) & 0xFU};
+    case UnaryOp::Unpack8Low:
+      return {type, low_word(a) & 0xFFU};
+    case UnaryOp::Unpack8High:
+      return {type, low_word(a) >> 24};
     case UnaryOp::LogicalNot:
     case UnaryOp::Floor:
     case UnaryOp::Ceil:
@@ -204,7 +242,8 @@ Value unary(UnaryOp op, const Value& operand) {
     case UnaryOp::Log2:
     case UnaryOp::IsNan:
     case UnaryOp::IsInf:
-    case UnaryOp::IsFinite: break;  // not of integers
+    case UnaryOp::IsFinite:
+      break;  // not of integers
   }
   return {};
 }

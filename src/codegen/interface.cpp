@@ -44,13 +44,20 @@ Id Interface::builtin_variable(Slot slot) {
     case Slot::Invocation:
       declare(triple, spv::BuiltIn::GlobalInvocationId, "invocation");
       break;
-    case Slot::Workgroup: declare(triple, spv::BuiltIn::WorkgroupId, "workgroup_id"); break;
-    case Slot::Local: declare(triple, spv::BuiltIn::LocalInvocationId, "local"); break;
+    case Slot::Workgroup:
+      declare(triple, spv::BuiltIn::WorkgroupId, "workgroup_id");
+      break;
+    case Slot::Local:
+      declare(triple, spv::BuiltIn::LocalInvocationId, "local");
+      break;
     case Slot::LocalIndex:
       declare(e_.type_word(), spv::BuiltIn::LocalInvocationIndex, "local_index");
       break;
-    case Slot::Grid: declare(triple, spv::BuiltIn::NumWorkgroups, "num_workgroups"); break;
-    case Slot::Size: break;  // a constant
+    case Slot::Grid:
+      declare(triple, spv::BuiltIn::NumWorkgroups, "num_workgroups");
+      break;
+    case Slot::Size:
+      break;  // a constant
   }
   return variable;
 }
@@ -66,8 +73,7 @@ Word Interface::builtin(Slot slot, std::uint32_t axis) {
     } else {
       SpirvModule& m = e_.module();
       const Id pointer = m.type_pointer(StorageClass::Input, e_.type_word());
-      const Id place =
-          f.emit_at_start(Op::OpAccessChain, pointer, {variable, e_.word(axis).id()});
+      const Id place = f.emit_at_start(Op::OpAccessChain, pointer, {variable, e_.word(axis).id()});
       known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
     }
   }
@@ -119,8 +125,8 @@ Word Interface::parameter(Parameter wanted) {
   Id& known = f.parameter(index);
   if (known == 0) {
     const Id pointer = m.type_pointer(parameter_storage_, e_.type_word());
-    const Id place = f.emit_at_start(
-        Op::OpAccessChain, pointer, {parameter_block_, e_.word(0).id(), e_.word(index).id()});
+    const Id place = f.emit_at_start(Op::OpAccessChain, pointer,
+                                     {parameter_block_, e_.word(0).id(), e_.word(index).id()});
     known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
   }
   return e_.as_word(known);
@@ -143,8 +149,7 @@ void Interface::report(Status::State state, Word tag, Word address) {
     m.name(f.id(), "report_status");
     FunctionWriter* const caller = e_.write_to(&f);
     const bool vulkan_model = e_.has(Feature::MemoryModel);
-    const Word scope =
-        e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+    const Word scope = e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
     const Word relaxed = e_.word(0);
     const Word clean = e_.word(Status::Clean);
     const Id before =

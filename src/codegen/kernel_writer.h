@@ -102,11 +102,11 @@ class KernelWriter {
   const Segment& segment_;
   const ir::Program& program_;
   const Plan& plan_;
-  std::vector<Value> values_;        // operands not yet used
-  std::vector<Value> bound_;         // by VarId, of variables that are never assigned
-  std::vector<Slot> slots_;          // by VarId
-  std::vector<Id> op_functions_;     // by OpId
-  std::vector<Copy> copies_;         // by tag, then in program order
+  std::vector<Value> values_;     // operands not yet used
+  std::vector<Value> bound_;      // by VarId, of variables that are never assigned
+  std::vector<Slot> slots_;       // by VarId
+  std::vector<Id> op_functions_;  // by OpId
+  std::vector<Copy> copies_;      // by tag, then in program order
   std::vector<std::string> trap_tags_;
   Id source_file_ = 0;
   Id running_ = 0;          // whether this invocation has not returned yet

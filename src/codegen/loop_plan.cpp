@@ -19,8 +19,8 @@ constexpr double kTooMany = 1e18;
 
 struct Loop {
   NodeId node;
-  double count;     // trips each time it is come to
-  double around;    // how often that is
+  double count;   // trips each time it is come to
+  double around;  // how often that is
   bool innermost;
   std::uint64_t rows;  // size of the body
 };
@@ -44,7 +44,9 @@ std::uint64_t rows_of(const ir::Program& program, ir::NodeRange body) {
 class Budget {
  public:
   Budget(const ir::Program& program, ir::NodeRange nodes, std::uint32_t trips)
-      : program_(program), trips_(trips), plan_{std::vector(program.nodes().size(), 1U), false, false} {
+      : program_(program),
+        trips_(trips),
+        plan_{std::vector(program.nodes().size(), 1U), false, false} {
     find_loops(nodes);
     // Loops that the lowering adds itself are few and short, but not counted here one by one.
     known_ = known_ && !has_hidden_loops();
@@ -119,8 +121,8 @@ class Budget {
       Loop* most = nullptr;
       for (Loop& loop : loops_) {
         const std::uint32_t copies = plan_.unrolled[loop.node];
-        const bool can = loop.innermost && copies * 2 <= loop.count &&
-                         copies * 2 * loop.rows <= kMostRows;
+        const bool can =
+            loop.innermost && copies * 2 <= loop.count && copies * 2 * loop.rows <= kMostRows;
         if (can && (most == nullptr || trips_of(loop) > trips_of(*most))) most = &loop;
       }
       if (most == nullptr) return;

@@ -18,12 +18,11 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   plan.bounds = prove_indices(program, plan.nodes, mask);
   plan.loops = plan_loops(program, plan.nodes, mask);
   plan.runs = plan_runs(program, plan.nodes, uniformity);
-  plan.subgroups =
-      has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
+  plan.subgroups = has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
   plan.memory = memory_use(program, plan.nodes);
+  plan.zeroed = buffers_to_zero(program, plan.nodes, plan.memory);
   // The lowering's own workgroup memory is among what barriers order.
-  const bool emulated =
-      program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
+  const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
   plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
   return plan;
 }
@@ -81,12 +80,13 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
   interface.finish(kernel);
   buffers.finish(kernel);
   kernel.trap_tags = writer.take_trap_tags();
-  kernel.workgroup_size_is_fixed = program.facts().has_subgroup_ops || plan.loops.counts_on_size;
+  kernel.workgroup_size_is_fixed = program.facts().has_subgroup_ops || plan.loops.counts_on_size ||
+                                   plan.zeroed.size() != plan.memory.workgroup_buffers.size();
   SpirvModule& module = emitter.module();
   module.entry_point(entry);
-  module.execution_mode(spv::ExecutionMode::LocalSize,
-                        {program.workgroup_size()[0], program.workgroup_size()[1],
-                         program.workgroup_size()[2]});
+  module.execution_mode(
+      spv::ExecutionMode::LocalSize,
+      {program.workgroup_size()[0], program.workgroup_size()[1], program.workgroup_size()[2]});
   declare_modes(emitter);
   if (auto fits = check_kernel_limits(program, kernel, mask.limits); !fits) {
     return std::unexpected(std::move(fits.error()));

@@ -36,6 +36,9 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
                   const ir::UniformityMap& uniformity);
 
 MemoryUse memory_use(const ir::Program& program, ir::NodeRange nodes);
+// Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.
+std::vector<ir::BufferId> buffers_to_zero(const ir::Program& program, ir::NodeRange nodes,
+                                          const MemoryUse& use);
 
 // How subgroup operations are done.
 enum class Subgroups : std::uint8_t { Native, Emulated };
@@ -46,6 +49,7 @@ struct Plan {
   LoopPlan loops;
   RunPlan runs;
   MemoryUse memory;
+  std::vector<ir::BufferId> zeroed;
   Subgroups subgroups = Subgroups::Native;
 };
 

@@ -32,8 +32,8 @@ Error unsupported(const ir::Program& program, std::string message, std::string f
 Error over_limit(const ir::Program& program, std::string_view what, std::uint64_t requested,
                  std::uint64_t available, std::string fix) {
   Error error = unsupported(
-      program, fmt::format("The program takes {} {}, and the device has {}.", requested, what,
-                           available),
+      program,
+      fmt::format("The program takes {} {}, and the device has {}.", requested, what, available),
       std::move(fix));
   error.context.requested = requested;
   error.context.available = available;
@@ -98,8 +98,8 @@ class Requirements {
     const auto refuse_node = [&](std::string_view what, std::string_view fix) {
       ir::Finding place;
       places_.at_node(id, place);
-      return std::unexpected(unsupported(
-          program_, fmt::format("{} ({}).", what, place_text(place)), std::string(fix)));
+      return std::unexpected(unsupported(program_, fmt::format("{} ({}).", what, place_text(place)),
+                                         std::string(fix)));
     };
     if (node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync) {
       return refuse_node("No device has grid_sync, the barrier of the whole grid, inside a kernel",
@@ -204,19 +204,19 @@ class Requirements {
 
   Result<void> need(Feature feature, ir::ExprId id) {
     if (mask_.has(feature)) return {};
-    return refuse(info(feature).name, id,
-                  fmt::format("choose a device that has it ({}), or do without.",
-                              info(feature).means));
+    return refuse(
+        info(feature).name, id,
+        fmt::format("choose a device that has it ({}), or do without.", info(feature).means));
   }
 
   Result<void> refuse(std::string_view what, ir::ExprId id, std::string fix) {
     ir::Finding place;
     places_.at_expr(id, place);
-    return std::unexpected(unsupported(
-        program_,
-        fmt::format("The program needs {} ({}), which the device has not.", what,
-                    place_text(place)),
-        std::move(fix)));
+    return std::unexpected(
+        unsupported(program_,
+                    fmt::format("The program needs {} ({}), which the device has not.", what,
+                                place_text(place)),
+                    std::move(fix)));
   }
 
   const ir::Program& program_;
@@ -238,8 +238,8 @@ Result<void> check_requirements(const Segment& segment, const Plan& plan,
 
 Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kernel,
                                  const DeviceLimits& limits) {
-  const std::size_t buffers = kernel.buffers.size() + (kernel.status_binding ? 1 : 0) +
-                              (kernel.parameter_binding ? 1 : 0);
+  const std::size_t buffers =
+      kernel.buffers.size() + (kernel.status_binding ? 1 : 0) + (kernel.parameter_binding ? 1 : 0);
   if (buffers > limits.storage_buffers) {
     return std::unexpected(over_limit(program, "storage buffers", buffers, limits.storage_buffers,
                                       "use fewer buffers, or put several into one."));

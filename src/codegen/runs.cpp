@@ -27,7 +27,8 @@ bool known_to_all(const ir::Program& program, ir::ExprId root) {
       case ExprKind::Binary:
       case ExprKind::Unary:
       case ExprKind::Select:
-      case ExprKind::Cast: break;
+      case ExprKind::Cast:
+        break;
       case ExprKind::Var:
       case ExprKind::Load:
       case ExprKind::InvocationId:
@@ -40,7 +41,8 @@ bool known_to_all(const ir::Program& program, ir::ExprId root) {
       case ExprKind::SubgroupBallot:
       case ExprKind::SubgroupShuffle:
       case ExprKind::SubgroupReduce:
-      case ExprKind::Call: return false;
+      case ExprKind::Call:
+        return false;
     }
   }
   return true;
@@ -80,9 +82,8 @@ void KernelWriter::write_run(ir::NodeRange range) {
   if (run.open()) run.give_back(e_.flag(true).id);
   run.finish();
   e_.write_to(caller);
-  while_running([&] {
-    e_.store(running_, e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()}));
-  });
+  while_running(
+      [&] { e_.store(running_, e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()})); });
 }
 
 void KernelWriter::write_barrier_construct(ir::NodeId id) {
@@ -133,9 +134,9 @@ Word KernelWriter::agreed(ir::ExprId root) {
   buffers_.barrier();
   while_running([&] { tell(as_word(evaluate(root))); });
   buffers_.barrier();
-  return e_.as_word(e_.emit(Op::OpAtomicLoad, e_.type_word(),
-                            {buffers_.workgroup_word(agreed_word_, e_.word(0)), scope.id(),
-                             relaxed.id()}));
+  return e_.as_word(
+      e_.emit(Op::OpAtomicLoad, e_.type_word(),
+              {buffers_.workgroup_word(agreed_word_, e_.word(0)), scope.id(), relaxed.id()}));
 }
 
 }  // namespace felsite::codegen

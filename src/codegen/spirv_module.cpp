@@ -57,10 +57,14 @@ Id SpirvModule::type_function(Id result, std::span<const Id> params) {
   // Few functions have many parameters; those few may declare their type again only if it differs.
   if (params.size() <= 3) {
     switch (params.size()) {
-      case 0: return declare(spv::Op::OpTypeFunction, {result});
-      case 1: return declare(spv::Op::OpTypeFunction, {result, params[0]});
-      case 2: return declare(spv::Op::OpTypeFunction, {result, params[0], params[1]});
-      default: return declare(spv::Op::OpTypeFunction, {result, params[0], params[1], params[2]});
+      case 0:
+        return declare(spv::Op::OpTypeFunction, {result});
+      case 1:
+        return declare(spv::Op::OpTypeFunction, {result, params[0]});
+      case 2:
+        return declare(spv::Op::OpTypeFunction, {result, params[0], params[1]});
+      default:
+        return declare(spv::Op::OpTypeFunction, {result, params[0], params[1], params[2]});
     }
   }
   for (const auto& [id, types] : long_function_types_) {
@@ -148,8 +152,7 @@ std::vector<std::uint32_t> SpirvModule::finish() const {
   }
   for (const std::string& name : extensions_) head.add_text(spv::Op::OpExtension, {}, name);
   if (glsl_ != 0) head.add_text(spv::Op::OpExtInstImport, {glsl_}, "GLSL.std.450");
-  head.add(spv::Op::OpMemoryModel,
-           {word(spv::AddressingModel::Logical), word(memory_model_)});
+  head.add(spv::Op::OpMemoryModel, {word(spv::AddressingModel::Logical), word(memory_model_)});
   head.add_text(spv::Op::OpEntryPoint, {word(spv::ExecutionModel::GLCompute), entry_}, "main",
                 interface_);
 

@@ -48,9 +48,7 @@ class SpirvModule {
   Id new_type_runtime_array(Id element);
   Id new_type_array(Id element, Id length);
 
-  Id constant(Id type, std::uint32_t word) {
-    return declare(spv::Op::OpConstant, {word}, type);
-  }
+  Id constant(Id type, std::uint32_t word) { return declare(spv::Op::OpConstant, {word}, type); }
   Id constant(Id type, std::uint64_t bits);
   Id constant(bool value) {
     return declare(value ? spv::Op::OpConstantTrue : spv::Op::OpConstantFalse, {}, type_bool());

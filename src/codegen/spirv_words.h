@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <spirv/unified1/spirv.hpp11>
 #include <string_view>
 #include <vector>
-
-#include <spirv/unified1/spirv.hpp11>
 
 namespace felsite::codegen {
 

@@ -1,6 +1,6 @@
-#include "codegen/kernel_writer.h"
-
 #include <algorithm>
+
+#include "codegen/kernel_writer.h"
 
 namespace felsite::codegen {
 
@@ -29,7 +29,7 @@ Id KernelWriter::write() {
   constexpr std::size_t kWordsForRow = 6;
   main.expect_words(program_.exprs().size() * kWordsForRow);
   e_.write_to(&main);
-  buffers_.zero_workgroup_memory();
+  buffers_.zero_workgroup_memory(plan_.zeroed);
   if (program_.facts().has_async) make_copies();
   for (const ir::VarId variable : segment_.supplied) {
     bind(variable, {ir::Type::U32, interface_.supplied(variable)});
@@ -72,30 +72,49 @@ void KernelWriter::statement(ir::NodeId id) {
       if (is_new) e_.module().name(value.id(), program_.var_name(node.ref));
       break;
     }
-    case NodeKind::Assign: assign(node.ref, evaluate(node.args[0])); break;
+    case NodeKind::Assign:
+      assign(node.ref, evaluate(node.args[0]));
+      break;
     case NodeKind::Store: {
       const Value index = evaluate(node.args[0]);
       const Value value = evaluate(node.args[1]);
       buffers_.store(node.ref, index.word(), value, plan_.bounds.nodes[id]);
       break;
     }
-    case NodeKind::If: branch(id); break;
-    case NodeKind::Loop: loop(id); break;
-    case NodeKind::Return: leave(); break;
+    case NodeKind::If:
+      branch(id);
+      break;
+    case NodeKind::Loop:
+      loop(id);
+      break;
+    case NodeKind::Return:
+      leave();
+      break;
     case NodeKind::Block:
-    case NodeKind::Region: statements(program_.then_body(id)); break;
-    case NodeKind::Barrier: buffers_.barrier(); break;
+    case NodeKind::Region:
+      statements(program_.then_body(id));
+      break;
+    case NodeKind::Barrier:
+      buffers_.barrier();
+      break;
     case NodeKind::AsyncLoad:
-    case NodeKind::AsyncStore: issue_copy(id); break;
-    case NodeKind::AsyncWait: finish_copies(id); break;
-    case NodeKind::Trap: trap(id); break;
+    case NodeKind::AsyncStore:
+      issue_copy(id);
+      break;
+    case NodeKind::AsyncWait:
+      finish_copies(id);
+      break;
+    case NodeKind::Trap:
+      trap(id);
+      break;
     case NodeKind::IndirectDispatch:  // a matter of how the kernel is launched
     case NodeKind::Resume:            // a mark for the host
       break;
     case NodeKind::AllReduce:
     case NodeKind::AllGather:
     case NodeKind::ReduceScatter:
-    case NodeKind::Broadcast: break;  // refused by check_requirements
+    case NodeKind::Broadcast:
+      break;  // refused by check_requirements
   }
 }
 
@@ -168,9 +187,8 @@ void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
 // A driver with a loop budget leaves the loop although there are trips to go.
 void KernelWriter::check_loop_ended(Word index, Word to) {
   if (!plan_.loops.checked) return;
-  e_.when(index < to, [&] {
-    interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0));
-  });
+  e_.when(index < to,
+          [&] { interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0)); });
 }
 
 // In a run, the caller learns that the invocation is through.

@@ -15,26 +15,40 @@ std::uint32_t number(auto value) { return static_cast<std::uint32_t>(value); }
 ir::BinaryOp binary_of(ReduceOp op, Type type) {
   const bool logical = type == Type::Bool;
   switch (op) {
-    case ReduceOp::Add: return ir::BinaryOp::Add;
-    case ReduceOp::Mul: return ir::BinaryOp::Mul;
-    case ReduceOp::Min: return ir::BinaryOp::Min;
-    case ReduceOp::Max: return ir::BinaryOp::Max;
-    case ReduceOp::And: return logical ? ir::BinaryOp::And : ir::BinaryOp::BitAnd;
-    case ReduceOp::Or: return logical ? ir::BinaryOp::Or : ir::BinaryOp::BitOr;
-    case ReduceOp::Xor: return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
+    case ReduceOp::Add:
+      return ir::BinaryOp::Add;
+    case ReduceOp::Mul:
+      return ir::BinaryOp::Mul;
+    case ReduceOp::Min:
+      return ir::BinaryOp::Min;
+    case ReduceOp::Max:
+      return ir::BinaryOp::Max;
+    case ReduceOp::And:
+      return logical ? ir::BinaryOp::And : ir::BinaryOp::BitAnd;
+    case ReduceOp::Or:
+      return logical ? ir::BinaryOp::Or : ir::BinaryOp::BitOr;
+    case ReduceOp::Xor:
+      return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
   }
   return ir::BinaryOp::Add;
 }
 
 Op native_reduction(ReduceOp op, bool with_sign) {
   switch (op) {
-    case ReduceOp::Add: return Op::OpGroupNonUniformIAdd;
-    case ReduceOp::Mul: return Op::OpGroupNonUniformIMul;
-    case ReduceOp::Min: return with_sign ? Op::OpGroupNonUniformSMin : Op::OpGroupNonUniformUMin;
-    case ReduceOp::Max: return with_sign ? Op::OpGroupNonUniformSMax : Op::OpGroupNonUniformUMax;
-    case ReduceOp::And: return Op::OpGroupNonUniformBitwiseAnd;
-    case ReduceOp::Or: return Op::OpGroupNonUniformBitwiseOr;
-    case ReduceOp::Xor: return Op::OpGroupNonUniformBitwiseXor;
+    case ReduceOp::Add:
+      return Op::OpGroupNonUniformIAdd;
+    case ReduceOp::Mul:
+      return Op::OpGroupNonUniformIMul;
+    case ReduceOp::Min:
+      return with_sign ? Op::OpGroupNonUniformSMin : Op::OpGroupNonUniformUMin;
+    case ReduceOp::Max:
+      return with_sign ? Op::OpGroupNonUniformSMax : Op::OpGroupNonUniformUMax;
+    case ReduceOp::And:
+      return Op::OpGroupNonUniformBitwiseAnd;
+    case ReduceOp::Or:
+      return Op::OpGroupNonUniformBitwiseOr;
+    case ReduceOp::Xor:
+      return Op::OpGroupNonUniformBitwiseXor;
   }
   return Op::OpNop;
 }
@@ -75,8 +89,8 @@ Value KernelWriter::lane_value(const Value& value, Word lane) {
   e_.module().need(spv::Capability::GroupNonUniformShuffle);
   const Word scope = e_.word(number(spv::Scope::Subgroup));
   const auto shuffled = [&](Word word) {
-    return e_.as_word(e_.emit(Op::OpGroupNonUniformShuffle, e_.type_word(),
-                              {scope.id(), word.id(), lane.id()}));
+    return e_.as_word(
+        e_.emit(Op::OpGroupNonUniformShuffle, e_.type_word(), {scope.id(), word.id(), lane.id()}));
   };
   const auto shuffled_wide = [&](Wide wide_value) {
     const Word low = shuffled(low_word(wide_value));
@@ -87,7 +101,8 @@ Value KernelWriter::lane_value(const Value& value, Word lane) {
     return {type, shuffled(select(value.flag(), e_.word(1), e_.word(0))) != 0U};
   }
   if (is_wide_integer(type)) return {type, shuffled_wide(value.wide())};
-  if (type == Type::F64) return {type, double_from_bits(shuffled_wide(codegen::bits(value.real64())))};
+  if (type == Type::F64)
+    return {type, double_from_bits(shuffled_wide(codegen::bits(value.real64())))};
   if (ir::is_float(type)) return {type, float_from_bits(shuffled(codegen::bits(value.real())))};
   return {type, shuffled(value.word())};
 }
@@ -111,9 +126,9 @@ Value KernelWriter::native_reduce(ReduceOp op, const Value& value) {
     const Word scope = e_.word(number(spv::Scope::Subgroup));
     const Word operand =
         type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
-    const Word result = e_.as_word(
-        e_.emit(native_reduction(op, is_signed(type)), e_.type_word(),
-                {scope.id(), number(spv::GroupOperation::Reduce), operand.id()}));
+    const Word result =
+        e_.as_word(e_.emit(native_reduction(op, is_signed(type)), e_.type_word(),
+                           {scope.id(), number(spv::GroupOperation::Reduce), operand.id()}));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
   }
   const Wide active = native_ballot(e_.flag(true)).wide();

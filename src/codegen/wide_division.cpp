@@ -25,8 +25,8 @@ WordDivision divide_digit(Word high, Word digit, Word divisor) {
   Word rest = high - quotient * upper;
   for (int correction = 0; correction < 2; ++correction) {
     // A rest of more than a digit ends the corrections; the comparison would wrap.
-    const Flag too_large = (rest < 0x10000U) && (quotient > 0xFFFFU ||
-                                                 quotient * lower > ((rest << 16) | digit));
+    const Flag too_large =
+        (rest < 0x10000U) && (quotient > 0xFFFFU || quotient * lower > ((rest << 16) | digit));
     quotient = select(too_large, quotient - 1U, quotient);
     rest = select(too_large, rest + upper, rest);
   }
@@ -82,15 +82,15 @@ template <class Choose>
 Wide through_helper(Helper kind, const char* name, Wide a, Wide b, Choose choose) {
   Emitter& e = *a.emitter;
   const Id word = e.type_word();
-  const Id result = e.call_helper(
-      kind, 0, name, e.type_word_pair(), {word, word, word, word},
-      {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
-        const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
-        const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
-        const Wide value = choose(divide_pairs(left, right));
-        return e.emit(spv::Op::OpCompositeConstruct, e.type_word_pair(),
-                      {value.low.id(), value.high.id()});
-      });
+  const Id result =
+      e.call_helper(kind, 0, name, e.type_word_pair(), {word, word, word, word},
+                    {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
+                      const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
+                      const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
+                      const Wide value = choose(divide_pairs(left, right));
+                      return e.emit(spv::Op::OpCompositeConstruct, e.type_word_pair(),
+                                    {value.low.id(), value.high.id()});
+                    });
   return from_vector(e, result);
 }
 

@@ -139,7 +139,8 @@ void check_all(const Capabilities& mask) {
     }
     CHECK(kernel.error().code == ErrorCode::UnsupportedFeature);
     // It names a feature, and the mask has not got it.
-    bool named = kernel.error().message.find("subgroup operations in divergent") != std::string::npos;
+    bool named =
+        kernel.error().message.find("subgroup operations in divergent") != std::string::npos;
     for (std::size_t f = 0; f < codegen::kFeatureCount; ++f) {
       const auto feature = static_cast<Feature>(f);
       const std::string name = " " + std::string(codegen::info(feature).name) + " ";
@@ -193,8 +194,8 @@ TEST_CASE("generated programs lower to valid modules under random masks") {
     mask.features = std::bitset<codegen::kFeatureCount>(random());
     mask.spirv_version = 0x0001'0000u | static_cast<std::uint32_t>(3 + random() % 4) << 8;
     mask.loop_budget = random() % 2 == 0 ? 0 : 1000;
-    ProgramGenerator generator(seed, seed % 4 == 0 ? ProgramGenerator::Kind::Subgroups
-                                                   : ProgramGenerator::Kind::Plain);
+    ProgramGenerator generator(
+        seed, seed % 4 == 0 ? ProgramGenerator::Kind::Subgroups : ProgramGenerator::Kind::Plain);
     generator.for_device(mask.has(Feature::Float64),
                          mask.has(Feature::Atomics64) && mask.has(Feature::Int64),
                          mask.has(Feature::SharedAtomics64) && mask.has(Feature::Int64));

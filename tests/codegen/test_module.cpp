@@ -61,9 +61,8 @@ TEST_CASE("the same program and mask give the same words") {
 }
 
 TEST_CASE("capabilities and extensions are declared only when used") {
-  const std::string plain = assembly(
-      "program p workgroup(1) fast { output o: u32[1]; o[0] = 1; }",
-      codegen::all_capabilities().without(Feature::MemoryModel));
+  const std::string plain = assembly("program p workgroup(1) fast { output o: u32[1]; o[0] = 1; }",
+                                     codegen::all_capabilities().without(Feature::MemoryModel));
   CHECK(occurrences(plain, "OpCapability") == 1);
   CHECK(occurrences(plain, "OpExtension") == 0);
   CHECK(occurrences(plain, "OpExtInstImport") == 0);
@@ -105,8 +104,8 @@ TEST_CASE("bindings, parameters and the workgroup size come as plain data") {
   using codegen::ParameterKind;
   std::vector<codegen::Parameter> parameters = kernel.parameters;
   std::ranges::sort(parameters, {}, [](const auto& p) { return std::pair(p.kind, p.ref); });
-  CHECK(parameters == std::vector<codegen::Parameter>{{ParameterKind::Grid, 1},
-                                                      {ParameterKind::Length, 3}});
+  CHECK(parameters ==
+        std::vector<codegen::Parameter>{{ParameterKind::Grid, 1}, {ParameterKind::Length, 3}});
   CHECK(kernel.workgroup_size == std::array<std::uint32_t, 3>{8, 4, 1});
   CHECK(kernel.shared_bytes == 16);
   CHECK(!kernel.status_binding.has_value());
@@ -149,6 +148,34 @@ TEST_CASE("proven indices need no check") {
   CHECK(checks("let j = x[l & 1]; if j + 1 < len(y) { y[j] = 1; }") > 1);
 }
 
+TEST_CASE("workgroup memory is zeroed unless the program fills it before anything sees it") {
+  const auto zeroes = [](std::string_view body, std::string_view size = "64") {
+    const codegen::Kernel kernel = lowered(fmt::format(R"(program p workgroup({}) {{
+  readwrite x: u32[];
+  workgroup t: u32[64];
+  {}
+  barrier;
+  x[invocation.x] = t[63 - local.x];
+}}
+)",
+                                                       size, body));
+    const bool zeroed = occurrences(disassembly(kernel.words), "OpLoopMerge") != 0;
+    CHECK(kernel.workgroup_size_is_fixed == !zeroed);
+    return zeroed;
+  };
+  CHECK(!zeroes("t[local.x] = x[0];"));
+  CHECK(!zeroes("let l = local.x; { let m = l; t[m] = x[0]; }"));
+  CHECK(zeroes(""));
+  CHECK(zeroes("t[local.x] = t[0];"));
+  CHECK(zeroes("t[local.x + 1] = 3;"));
+  CHECK(zeroes("t[local.x] = 3;", "32"));
+  CHECK(zeroes("t[local.x] = 3;", "64, 2"));
+  CHECK(zeroes("if x[0] > 3 { t[local.x] = 3; }"));
+  CHECK(zeroes("if x[0] > 3 { return; } t[local.x] = 3;"));
+  CHECK(zeroes("let y = t[5]; t[local.x] = y;"));
+  CHECK(zeroes("let l = local.x; l = l / 2; t[l] = 3;"));
+}
+
 TEST_CASE("lets are values, and only assigned locals are variables") {
   const std::string code = assembly(R"(program p workgroup(1) {
   output o: u32[4];
@@ -179,8 +206,9 @@ TEST_CASE("built programs, without lines, lower too") {
 TEST_CASE("deep and long programs are lowered without recursion and in linear space") {
   std::string deep = "a[0]";
   for (int i = 0; i < 1000; ++i) deep = "(" + deep + " + 1)";
-  CHECK(lowered("program p workgroup(1) { readwrite a: u32[]; a[0] = " + deep + "; }").words.size() >
-        3000);
+  CHECK(
+      lowered("program p workgroup(1) { readwrite a: u32[]; a[0] = " + deep + "; }").words.size() >
+      3000);
   std::string nested = "a[0] = a[0] + 1;";
   for (int i = 0; i < 250; ++i) nested = "if a[0] > " + std::to_string(i) + " { " + nested + " }";
   CHECK(lowered("program p workgroup(1) { readwrite a: u32[]; " + nested + " }").words.size() >

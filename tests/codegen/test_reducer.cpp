@@ -37,13 +37,14 @@ TEST_CASE("a failing program becomes small, stays valid and still fails") {
 }
 
 TEST_CASE("the file of a reduced program holds what reproduces it") {
-  const std::string text = "program p workgroup(2) {\n  readonly x: u32[];\n  output o: u32[2];\n"
-                           "  o[0] = 1;\n  o[1] = x[0] + 2;\n}\n";
+  const std::string text =
+      "program p workgroup(2) {\n  readonly x: u32[];\n  output o: u32[2];\n"
+      "  o[0] = 1;\n  o[1] = x[0] + 2;\n}\n";
   const Failure failure = [](const ir::Program& program, const std::vector<Bytes>&) {
     return has_binary(program, ir::BinaryOp::Add) ? std::string("adds") : std::string();
   };
-  const std::string path = write_reduced(987'654'321, text, {bytes_of(Words{0xABC, 5})}, {3, 1, 1},
-                                         failure);
+  const std::string path =
+      write_reduced(987'654'321, text, {bytes_of(Words{0xABC, 5})}, {3, 1, 1}, failure);
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / "felsite_reduced_987654321.fels";
   CHECK(path.find(file.string()) == 0);

@@ -145,13 +145,17 @@ TEST_CASE("limits of the device: workgroup size, memory and buffers, with limit 
     CHECK(error.context.available == available);
   };
   constexpr const char* kWide = "program p workgroup(300, 2) { output o: u32[1]; o[0] = 1; }";
-  check(kWide, [](auto& limits) { limits.workgroup_invocations = 512; }, 600, 512);
-  check(kWide, [](auto& limits) { limits.workgroup_size[0] = 256; }, 300, 256);
-  check("program p workgroup(1) { output o: u32[1]; workgroup t: u32[5000]; o[0] = t[0]; }",
-        [](auto& limits) { limits.shared_bytes = 16384; }, 20000, 16384);
-  check("program p workgroup(1) { readonly a: u32[]; readonly b: u32[]; output o: u32[1]; "
-        "o[0] = a[0] + b[0]; }",
-        [](auto& limits) { limits.storage_buffers = 2; }, 3, 2);
+  check(
+      kWide, [](auto& limits) { limits.workgroup_invocations = 512; }, 600, 512);
+  check(
+      kWide, [](auto& limits) { limits.workgroup_size[0] = 256; }, 300, 256);
+  check(
+      "program p workgroup(1) { output o: u32[1]; workgroup t: u32[5000]; o[0] = t[0]; }",
+      [](auto& limits) { limits.shared_bytes = 16384; }, 20000, 16384);
+  check(
+      "program p workgroup(1) { readonly a: u32[]; readonly b: u32[]; output o: u32[1]; "
+      "o[0] = a[0] + b[0]; }",
+      [](auto& limits) { limits.storage_buffers = 2; }, 3, 2);
 }
 
 TEST_CASE("the mask's own language") {

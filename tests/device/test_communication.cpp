@@ -48,7 +48,8 @@ TEST_CASE("atomics on storage and workgroup memory, every operation, ordering an
 }
 
 TEST_CASE("exchange and compare-exchange give the old value") {
-  check_on_device(R"(program exchanges workgroup(16) {
+  check_on_device(
+      R"(program exchanges workgroup(16) {
   readwrite x: u32[];
   output old: u32[64];
   output got: i32[64];
@@ -58,9 +59,8 @@ TEST_CASE("exchange and compare-exchange give the old value") {
   got[i] = atomic_compare_exchange.acq_rel(y[i], 5i32, i32(i) - 8i32);
 }
 )",
-                  {bytes_of(counting(40, 7)),
-                   bytes_of(std::vector<std::int32_t>{5, 4, 5, -5, 5, 0, 1, 5, 5})},
-                  {4, 1, 1});
+      {bytes_of(counting(40, 7)), bytes_of(std::vector<std::int32_t>{5, 4, 5, -5, 5, 0, 1, 5, 5})},
+      {4, 1, 1});
 }
 
 TEST_CASE("f32 atomic add: exact where the device has the feature") {
@@ -82,7 +82,7 @@ TEST_CASE("f32 atomic add: exact where the device has the feature") {
   Words x(32);
   Words total(32);
   for (std::uint32_t i = 0; i < 32; ++i) {
-    x[i] = 0x00800001u + i * 0x00000003u;       // sums and differences are subnormal
+    x[i] = 0x00800001u + i * 0x00000003u;  // sums and differences are subnormal
     total[i] = (i % 2 == 0 ? 0x80800000u : 0x3F800000u) + i;
   }
   x[3] = 0x7F800000;
@@ -157,10 +157,10 @@ TEST_CASE("subgroup operations in divergent control flow concern the active lane
   }
 }
 )",
-                  {bytes_of(std::vector<float>{3.1f, 0.5f, 7.7f, 1e20f, -2.f, 8.f, 1e-20f, 9.25f,
-                                               11.f, 2.5f, 4.f, 1.f, 6.125f, 5.f, 13.f, 2.f,
-                                               3.f, 10.f, 2.2f, 2.3f, 2.4f, 0.f, 99.f, 98.f,
-                                               97.f, 96.f, 95.f, 94.f, 93.f, 92.f, 91.f, 90.f})});
+                  {bytes_of(std::vector<float>{
+                      3.1f, 0.5f,   7.7f, 1e20f, -2.f, 8.f,  1e-20f, 9.25f, 11.f, 2.5f, 4.f,
+                      1.f,  6.125f, 5.f,  13.f,  2.f,  3.f,  10.f,   2.2f,  2.3f, 2.4f, 0.f,
+                      99.f, 98.f,   97.f, 96.f,  95.f, 94.f, 93.f,   92.f,  91.f, 90.f})});
 }
 
 TEST_CASE("asynchronous copies: captured at the issue, visible at the wait") {

@@ -100,7 +100,8 @@ TEST_CASE("fast floats keep the bounds that Vulkan sets") {
 
 TEST_CASE("fast programs keep every rule that is not about rounding") {
   // Integers, bounds, and casts that saturate are as in exact ones.
-  check_on_device(R"(program rules workgroup(8) fast {
+  check_on_device(
+      R"(program rules workgroup(8) fast {
   readonly x: f32[];
   output u: u32[8];
   output s: i32[8];
@@ -115,6 +116,5 @@ TEST_CASE("fast programs keep every rule that is not about rounding") {
   n[i] = min(x[i + 100], f32(i));
 }
 )",
-                  {bytes_of(std::vector<float>{1.5f, -2.5f, 3e9f, -3e9f, 1e20f, HUGE_VALF,
-                                               -HUGE_VALF, NAN})});
+      {bytes_of(std::vector<float>{1.5f, -2.5f, 3e9f, -3e9f, 1e20f, HUGE_VALF, -HUGE_VALF, NAN})});
 }

@@ -53,7 +53,8 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind) {
     const std::string found = differs(program, generator.inputs());
     if (found.empty()) continue;
     INFO("FELSITE_SEED=" << seed << ": " << found);
-    const std::string file = write_reduced(seed, text, generator.inputs(), generator.grid(), differs);
+    const std::string file =
+        write_reduced(seed, text, generator.inputs(), generator.grid(), differs);
     FAIL_CHECK("reduced to " << file);
   }
   CHECK(refused * 3 <= range.last - range.first);

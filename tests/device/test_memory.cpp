@@ -41,9 +41,10 @@ TEST_CASE("accesses past the end: loads give zero, stores and atomics do nothing
 }
 )";
   // Also where four or eight times the index wraps around.
-  const Words at{0,          1,          2,           3,          4,          5,          6,
-                 0x3FFFFFFF, 0x40000000, 0x40000001,  0x20000000, 0x7FFFFFFF, 0x80000000, 0x80000002,
-                 0xC0000000, 0xFFFFFFFE, 0xFFFFFFFFu, 2,          9,          0x10000000};
+  const Words at{0,          1,           2,          3,          4,
+                 5,          6,           0x3FFFFFFF, 0x40000000, 0x40000001,
+                 0x20000000, 0x7FFFFFFF,  0x80000000, 0x80000002, 0xC0000000,
+                 0xFFFFFFFE, 0xFFFFFFFFu, 2,          9,          0x10000000};
   for (const std::uint32_t count : {0u, 1u, 3u, 16u}) {
     CAPTURE(count);
     // One invocation writes each element, so that the order does not matter.
@@ -101,7 +102,7 @@ TEST_CASE("packed elements: stores leave the neighbours alone, also those others
     for (const char* type : {"u8", "i8", "u16", "i16", "f16", "bf16"}) {
       CAPTURE(type);
       const bool is_float = std::string_view(type).ends_with("f16");
-      const std::string value = is_float ? fmt::format("{}(i)", type)
+      const std::string value = is_float         ? fmt::format("{}(i)", type)
                                 : type[0] == 'i' ? "i32(i) - 50i32"
                                                  : "i * 3";
       // Every invocation its own element, all elements of a word at once; then every third one.

@@ -33,8 +33,9 @@ std::vector<std::uint64_t> interesting_bits(Type type, std::mt19937_64& random) 
       values.push_back(bits);
       values.push_back(bits | 1ull << (width - 1));
     };
-    static constexpr double kNumbers[] = {0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 10.0, 100.5,
-                                          0x1p-14, 0x1p-24, 0x1p10, 65504.0, 1e-5, 1e5, 1e9};
+    static constexpr double kNumbers[] = {0.25,   0.5,     1.0,  1.5,   2.0,     2.5,
+                                          3.0,    7.0,     10.0, 100.5, 0x1p-14, 0x1p-24,
+                                          0x1p10, 65504.0, 1e-5, 1e5,   1e9};
     for (const double number : kNumbers) {
       const std::uint64_t bits = ir::float_literal(type, number).bits;
       for (const std::uint64_t near : {bits - 1, bits, bits + 1}) add(near);
@@ -121,8 +122,7 @@ void check_unaries(const codegen::Capabilities& mask) {
       if (!op.rule.operands.has(type) || !has_type(mask, type)) continue;
       CAPTURE(op.name);
       CAPTURE(ir::info(type).name);
-      check_expression(mask, {type}, ir::result_type(op.rule, type),
-                       fmt::format("{}(x)", op.name));
+      check_expression(mask, {type}, ir::result_type(op.rule, type), fmt::format("{}(x)", op.name));
     }
   }
 }
@@ -137,9 +137,8 @@ void check_casts(const codegen::Capabilities& mask) {
       CAPTURE(ir::info(to).name);
       const std::string_view name = ir::info(to).name;
       // A load widens a narrow integer; cut again it is of its own type.
-      const std::string x = ir::kNarrowTypes.has(from)
-                                ? fmt::format("{}(x)", ir::info(from).name)
-                                : std::string("x");
+      const std::string x =
+          ir::kNarrowTypes.has(from) ? fmt::format("{}(x)", ir::info(from).name) : std::string("x");
       check_expression(mask, {from}, to, fmt::format("{}({})", name, x));
       const bool same_width = ir::info(from).bytes == ir::info(to).bytes;
       if (same_width && from != Type::Bool && to != Type::Bool) {
@@ -193,4 +192,21 @@ TEST_CASE("f64 on a device without 64-bit integers") {
   check_expression(mask, {Type::F64, Type::F64, Type::F64}, Type::F64, "fma(x, y, z)");
   check_expression(mask, {Type::F64}, Type::I64, "i64(x)");
   check_expression(mask, {Type::U64}, Type::F64, "f64(x)");
+}
+
+// Drivers narrow such comparisons again, and one did so wrongly.
+TEST_CASE("widened integers compare with constants") {
+  for (const auto& [narrow, wide] :
+       {std::pair{"i32", "i64"}, std::pair{"u32", "u64"}, std::pair{"u32", "i64"}}) {
+    for (const char* op : {"<", "<=", ">", ">=", "==", "!="}) {
+      for (const char* constant : {"0", "5", "7", "4294967289", "4294967296", "2147483648"}) {
+        const Type from = *ir::type_named(narrow);
+        check_expression(device_mask(), {from}, Type::Bool,
+                         fmt::format("{0}(x) {1} {2}{0}", wide, op, constant));
+        if (wide[0] != 'i') continue;
+        check_expression(device_mask(), {from}, Type::Bool,
+                         fmt::format("{0}(x) {1} -{2}{0}", wide, op, constant));
+      }
+    }
+  }
 }

@@ -1,4 +1,5 @@
-// Runs last, by the name of its file: what the validation layer, if it is on, said to all tests before.
+// Runs last, by the name of its file: what the validation layer, if it is on, said to all tests
+// before.
 #include "support/on_device.h"
 
 using namespace felsite::test;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <doctest/doctest.h>
-
 #include <fmt/format.h>
 
 #include <map>
@@ -64,8 +63,7 @@ inline Result<std::vector<Bytes>> run_on(vk::Device& device, const ir::Program& 
   auto kernel = lower_valid(program, device.capabilities());
   if (!kernel) return std::unexpected(kernel.error());
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
-  return vk::run_kernel(device, *kernel, program, spans, {.grid = grid},
-                        std::chrono::seconds(60));
+  return vk::run_kernel(device, *kernel, program, spans, {.grid = grid}, std::chrono::seconds(60));
 }
 
 inline Result<std::vector<Bytes>> run_on_reference(const ir::Program& program,

@@ -184,8 +184,7 @@ inline std::string ProgramGenerator::text() {
   for (std::uint32_t i = below(3); i > 0; --i) {
     declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());
   }
-  if (chance(3))
-    declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_atomic(true));
+  if (chance(3)) declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_atomic(true));
   for (std::uint32_t i = below(4); i > 0; --i) operation();
   if (size[1] == 1 && grid_[1] == 1) {
     line("let slot = invocation.x;");

@@ -148,8 +148,9 @@ class Reducer {
   bool replace_call(reducer::Lines& lines, std::size_t at, std::size_t open) const {
     const std::string& line = lines[at];
     std::size_t begin = open;
-    const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                                             c == '_' || c == '<' || c == '>'; };
+    const auto is_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '<' || c == '>';
+    };
     while (begin > 0 && is_name(line[begin - 1])) --begin;
     std::vector<std::string> operands;
     std::size_t start = open + 1;
@@ -195,8 +196,8 @@ inline std::string write_reduced(std::uint64_t seed, const std::string& text,
                                  std::array<std::uint32_t, 3> grid, const Failure& failure) {
   const std::string small = Reducer(inputs, failure).reduce(text);
   const auto program = ir::parse(small);
-  std::string options = fmt::format("--backend vulkan --check --grid {},{},{}", grid[0], grid[1],
-                                    grid[2]);
+  std::string options =
+      fmt::format("--backend vulkan --check --grid {},{},{}", grid[0], grid[1], grid[2]);
   std::size_t next = 0;
   for (const ir::BufferDecl& buffer : program->buffers()) {
     if (ir::takes_caller_bytes(ir::role_of(buffer))) {

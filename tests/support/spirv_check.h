@@ -1,9 +1,8 @@
 // SPIRV-Tools in process: every module a test makes is validated for the environment it is for.
 #pragma once
 
-#include <spirv-tools/libspirv.hpp>
-
 #include <cstdint>
+#include <spirv-tools/libspirv.hpp>
 #include <string>
 #include <vector>
 
@@ -19,10 +18,10 @@ inline spv_target_env target_environment(std::uint32_t spirv_version) {
 inline std::string validation_message(const std::vector<std::uint32_t>& words) {
   spvtools::SpirvTools tools(target_environment(words[1]));
   std::string message;
-  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t& position,
-                               const char* text) {
-    message += "word " + std::to_string(position.index) + ": " + text + "\n";
-  });
+  tools.SetMessageConsumer(
+      [&](spv_message_level_t, const char*, const spv_position_t& position, const char* text) {
+        message += "word " + std::to_string(position.index) + ": " + text + "\n";
+      });
   if (tools.Validate(words)) return "";
   return message.empty() ? "invalid, for no stated reason" : message;
 }
