@@ -48,9 +48,12 @@ Id Emitter::type_of(ir::Type type) {
 }
 
 Wide Emitter::wide(std::uint64_t value) {
-  if (has(Feature::Int64)) return {this, module_.constant(type_wide(), value), {}, {}};
-  return {this, 0, word(static_cast<std::uint32_t>(value)),
-          word(static_cast<std::uint32_t>(value >> 32))};
+  if (has(Feature::Int64)) return {this, module_.constant(type_wide(), value), {}, {}, value};
+  return {this,
+          0,
+          word(static_cast<std::uint32_t>(value)),
+          word(static_cast<std::uint32_t>(value >> 32)),
+          {}};
 }
 
 Id Emitter::emit_float(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {

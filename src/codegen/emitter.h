@@ -73,7 +73,7 @@ class Emitter {
   }
   Flag as_flag(Id id) { return {this, id}; }
   Word as_word(Id id) { return {this, id, 0}; }
-  Wide as_wide(Id native) { return {this, native, {}, {}}; }
+  Wide as_wide(Id native) { return {this, native, {}, {}, {}}; }
   Float as_float(Id id) { return {this, id}; }
   Double as_double(Id id) { return {this, id}; }
 

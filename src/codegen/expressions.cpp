@@ -1,5 +1,6 @@
 #include "codegen/float_bits.h"
 #include "codegen/kernel_writer.h"
+#include "reference/fold.h"
 
 namespace felsite::codegen {
 
@@ -8,18 +9,51 @@ using ir::Type;
 using spv::Op;
 
 // Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
-Value KernelWriter::evaluate(ir::ExprId root) {
-  const std::size_t bottom = values_.size();
+// What is made of literals only is computed here, by the reference's arithmetic: the folding in
+// drivers is where they differ from what their devices do.
+KernelWriter::Operand KernelWriter::evaluate_operand(ir::ExprId root) {
+  const std::size_t bottom = operands_.size();
   for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
     const std::size_t arity = program_.operands(id).size();
-    const std::size_t first = values_.size() - arity;
-    const Value value = expression(id, std::span(values_).subspan(first));
-    values_.resize(first);
-    values_.push_back(value);
+    const std::size_t first = operands_.size() - arity;
+    Operand result;
+    if (program_.expr(id).kind == ExprKind::Var) {
+      result = read(program_.expr(id).ref);
+    } else {
+      result.literal = folded(id, std::span(operands_).subspan(first));
+      if (!result.literal) {
+        // Only calls have more; what is emitted for one may move the stack.
+        std::array<Value, 3> few;
+        std::vector<Value> many(arity > few.size() ? arity : 0);
+        const std::span<Value> values = many.empty() ? std::span(few).first(arity) : many;
+        for (std::size_t i = 0; i < arity; ++i) values[i] = emitted(operands_[first + i]);
+        result.value = expression(id, values);
+      }
+    }
+    operands_.resize(first);
+    operands_.push_back(std::move(result));
   }
-  const Value result = values_.back();
-  values_.resize(bottom);
+  Operand result = std::move(operands_.back());
+  operands_.resize(bottom);
   return result;
+}
+
+std::optional<ir::Literal> KernelWriter::folded(ir::ExprId id,
+                                                std::span<const Operand> operands) const {
+  std::array<ir::Literal, 3> literals;
+  if (operands.size() > literals.size()) return std::nullopt;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].literal) return std::nullopt;
+    literals[i] = *operands[i].literal;
+  }
+  return reference::fold(program_, id, std::span(literals).first(operands.size()));
+}
+
+const Value& KernelWriter::emitted(Operand& operand) {
+  if (!operand.value) {
+    operand.value = lower_literal(e_, operand.literal->type, operand.literal->bits);
+  }
+  return *operand.value;
 }
 
 Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
@@ -27,9 +61,8 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
   const auto word = [](Word value) { return Value(Type::U32, value); };
   switch (expr.kind) {
     case ExprKind::Literal:
-      return lower_literal(e_, expr.type, expr.literal_bits());
     case ExprKind::Var:
-      return read(expr.ref);
+      break;  // evaluate_operand has them
     case ExprKind::Load:
       return buffers_.load(expr.ref, operands[0].word(), plan_.bounds.exprs[id]);
     case ExprKind::BufLen:
@@ -117,16 +150,17 @@ void KernelWriter::store_slot(const Slot& slot, const Value& value) {
   if (slot.high != 0) e_.store(slot.high, value.wide().high.id());
 }
 
-Value KernelWriter::read(ir::VarId variable) {
+KernelWriter::Operand KernelWriter::read(ir::VarId variable) {
   const Slot& slot = slots_[variable];
-  return slot.low != 0 ? load_slot(slot, program_.var(variable).type) : bound_[variable];
+  if (slot.low != 0) return {{}, load_slot(slot, program_.var(variable).type)};
+  return bound_[variable];
 }
 
-void KernelWriter::bind(ir::VarId variable, const Value& value) {
+void KernelWriter::bind(ir::VarId variable, Operand operand) {
   const ir::Variable& declared = program_.var(variable);
   const bool persistent = plan_.runs.persistent[variable];
   if (!declared.assigned && !persistent) {
-    bound_[variable] = value;
+    bound_[variable] = std::move(operand);
     return;
   }
   Slot& slot = slots_[variable];
@@ -134,7 +168,7 @@ void KernelWriter::bind(ir::VarId variable, const Value& value) {
     slot = new_slot(declared.type, persistent);
     e_.module().name(slot.low, program_.var_name(variable));
   }
-  store_slot(slot, value);
+  store_slot(slot, emitted(operand));
 }
 
 void KernelWriter::assign(ir::VarId variable, const Value& value) {
@@ -142,7 +176,6 @@ void KernelWriter::assign(ir::VarId variable, const Value& value) {
 }
 
 Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) {
-  // First of all: writing the function evaluates expressions, on the stack the operands lie on.
   std::vector<Id> arguments;
   for (const Value& operand : operands) {
     arguments.push_back(operand.id());
@@ -175,7 +208,7 @@ Id KernelWriter::op_function(ir::OpId id) {
     const Id low = function.param(next++);
     const Id high = pair ? function.param(next++) : 0;
     e_.module().name(low, program_.var_name(variable));
-    bound_[variable] = from_parts(type, low, high);
+    bound_[variable] = {{}, from_parts(type, low, high)};
   }
   statements(op.body);
   const Value result = evaluate(op.result);

@@ -23,7 +23,8 @@ struct Wides {
   static constexpr std::uint32_t kWidth = 64;
   static Int of(const Value& value) { return value.wide(); }
   static Int constant(Emitter& e, std::uint64_t value) { return e.wide(value); }
-  static Word count_of(Int a) { return low_word(a) & 63U; }
+  // Masked before it is cut: of a cut count lavapipe drops the mask, and then shifts wrongly.
+  static Word count_of(Int a) { return low_word(a & 63U); }
 };
 
 Word trailing_zeros(Word a) { return ctz(a); }

@@ -22,6 +22,11 @@ class KernelWriter {
   std::vector<std::string> take_trap_tags() { return std::move(trap_tags_); }
 
  private:
+  // A value, or as long as nothing needs it on the device, the literal it is.
+  struct Operand {
+    std::optional<ir::Literal> literal;
+    std::optional<Value> value;
+  };
   // A variable that is assigned to, or that outlives the function it is declared in.
   struct Slot {
     Id low = 0;
@@ -41,12 +46,17 @@ class KernelWriter {
   };
 
   // expressions.cpp
-  Value evaluate(ir::ExprId root);
+  Value evaluate(ir::ExprId root) { return emitted(evaluate_operand(root)); }
+  Operand evaluate_operand(ir::ExprId root);
+  std::optional<ir::Literal> folded(ir::ExprId id, std::span<const Operand> operands) const;
+  const Value& emitted(Operand& operand);
+  Value emitted(Operand&& operand) { return emitted(operand); }
   Value expression(ir::ExprId id, std::span<const Value> operands);
   Value call(const ir::Expr& expr, std::span<const Value> operands);
   Id op_function(ir::OpId op);
-  Value read(ir::VarId variable);
-  void bind(ir::VarId variable, const Value& value);
+  Operand read(ir::VarId variable);
+  void bind(ir::VarId variable, Operand operand);
+  void bind(ir::VarId variable, const Value& value) { bind(variable, Operand{{}, value}); }
   void assign(ir::VarId variable, const Value& value);
   Id new_variable(Id type, bool persistent);
   Slot new_slot(ir::Type type, bool persistent);
@@ -102,11 +112,11 @@ class KernelWriter {
   const Segment& segment_;
   const ir::Program& program_;
   const Plan& plan_;
-  std::vector<Value> values_;     // operands not yet used
-  std::vector<Value> bound_;      // by VarId, of variables that are never assigned
-  std::vector<Slot> slots_;       // by VarId
-  std::vector<Id> op_functions_;  // by OpId
-  std::vector<Copy> copies_;      // by tag, then in program order
+  std::vector<Operand> operands_;  // not yet used
+  std::vector<Operand> bound_;     // by VarId, of variables that are never assigned
+  std::vector<Slot> slots_;        // by VarId
+  std::vector<Id> op_functions_;   // by OpId
+  std::vector<Copy> copies_;       // by tag, then in program order
   std::vector<std::string> trap_tags_;
   Id source_file_ = 0;
   Id running_ = 0;          // whether this invocation has not returned yet

@@ -65,11 +65,12 @@ void KernelWriter::statement(ir::NodeId id) {
   switch (node.kind) {
     case NodeKind::Let: {
       const Id next = e_.module().next_id();
-      const Value value = evaluate(node.args[0]);
-      bind(node.ref, value);
-      const bool is_new = !program_.var(node.ref).assigned && e_.module().names_kept() &&
-                          !value.word().is_constant() && value.id() >= next;
-      if (is_new) e_.module().name(value.id(), program_.var_name(node.ref));
+      Operand operand = evaluate_operand(node.args[0]);
+      const bool is_value = operand.value && !program_.var(node.ref).assigned;
+      if (is_value && e_.module().names_kept() && operand.value->id() >= next) {
+        e_.module().name(operand.value->id(), program_.var_name(node.ref));
+      }
+      bind(node.ref, std::move(operand));
       break;
     }
     case NodeKind::Assign:

@@ -20,7 +20,10 @@ struct Value {
   Value(ir::Type t, Flag v) : type(t), first_{v.emitter, v.id, 0} {}
   Value(ir::Type t, Word v) : type(t), first_(v) {}
   Value(ir::Type t, Wide v)
-      : type(t), first_(v.is_pair() ? v.low : Word{v.emitter, v.native, 0}), second_(v.high) {}
+      : type(t),
+        first_(v.is_pair() ? v.low : Word{v.emitter, v.native, 0}),
+        second_(v.high),
+        constant_(v.constant) {}
   Value(ir::Type t, Float v) : type(t), first_{v.emitter, v.id, 0} {}
   Value(ir::Type t, Double v) : type(t), first_{v.emitter, v.id, 0} {}
 
@@ -33,8 +36,8 @@ struct Value {
   Flag flag() const { return {first_.emitter, id()}; }
   Word word() const { return first_; }
   Wide wide() const {
-    if (is_pair()) return {first_.emitter, 0, first_, second_};
-    return {first_.emitter, id(), {}, {}};
+    if (is_pair()) return {first_.emitter, 0, first_, second_, {}};
+    return {first_.emitter, id(), {}, {}, constant_};
   }
   Float real() const { return {first_.emitter, id()}; }
   Double real64() const { return {first_.emitter, id()}; }
@@ -42,6 +45,7 @@ struct Value {
  private:
   Word first_;   // holds the id of whatever the type is held in
   Word second_;  // the high word of a pair
+  std::optional<std::uint64_t> constant_;
 };
 
 inline bool is_wide_integer(ir::Type type) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "codegen/spirv_words.h"
 
@@ -35,6 +36,7 @@ struct Wide {
   Id native = 0;
   Word low;
   Word high;
+  std::optional<std::uint64_t> constant{};  // of a native one, if it is known
   bool is_pair() const { return native == 0; }
 };
 

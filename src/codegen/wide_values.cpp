@@ -22,7 +22,7 @@ Wide native_shift(Op op, Wide a, Word count) {
   return e.as_wide(e.emit(op, e.type_wide(), {a.native, count.id()}));
 }
 
-Wide pair(Word low, Word high) { return {low.emitter, 0, low, high}; }
+Wide pair(Word low, Word high) { return {low.emitter, 0, low, high, {}}; }
 
 Word carry(Flag flag) { return select(flag, flag.emitter->word(1), flag.emitter->word(0)); }
 
@@ -114,7 +114,10 @@ Flag signed_less(Wide a, Wide b) {
 
 Wide operator+(Wide a, std::uint64_t b) { return a + a.emitter->wide(b); }
 Wide operator-(Wide a, std::uint64_t b) { return a - a.emitter->wide(b); }
-Wide operator&(Wide a, std::uint64_t b) { return a & a.emitter->wide(b); }
+Wide operator&(Wide a, std::uint64_t b) {
+  if (a.constant) return a.emitter->wide(*a.constant & b);
+  return a & a.emitter->wide(b);
+}
 Wide operator|(Wide a, std::uint64_t b) { return a | a.emitter->wide(b); }
 Wide operator^(Wide a, std::uint64_t b) { return a ^ a.emitter->wide(b); }
 Wide operator<<(Wide a, std::uint32_t count) { return a << a.emitter->word(count); }
@@ -125,6 +128,7 @@ Flag operator<(Wide a, std::uint64_t b) { return a < a.emitter->wide(b); }
 Word low_word(Wide a) {
   if (a.is_pair()) return a.low;
   Emitter& e = *a.emitter;
+  if (a.constant) return e.word(static_cast<std::uint32_t>(*a.constant));
   return e.as_word(e.emit(Op::OpUConvert, e.type_word(), {a.native}));
 }
 

@@ -36,7 +36,8 @@ class FirstAccesses {
       if (kind == NodeKind::Let) name(id);
       if (kind == NodeKind::Store) store(id);
       // From here on some invocations may not come along, or come again.
-      if (kind != NodeKind::Store && kind != NodeKind::Let && kind != NodeKind::Assign) return false;
+      if (kind != NodeKind::Store && kind != NodeKind::Let && kind != NodeKind::Assign)
+        return false;
     }
     return true;
   }

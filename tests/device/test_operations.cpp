@@ -210,3 +210,34 @@ TEST_CASE("widened integers compare with constants") {
     }
   }
 }
+
+// What is left of a count after its mask was taken for superfluous.
+TEST_CASE("shifts and rotations by constants, of any size") {
+  for (const char* type : {"u32", "i32", "u64", "i64"}) {
+    const unsigned width = ir::info(*ir::type_named(type)).bytes * 8u;
+    for (const char* op : {"shl", "shr", "rotate_left", "rotate_right"}) {
+      for (const std::uint64_t count : {0ull, 1ull, 31ull, 32ull, 33ull, 63ull, 64ull, 96ull,
+                                        0x7FFF'FFE0ull, 0x7FFF'FFFF'FFFF'FFE0ull}) {
+        if (width == 32 && count > 0x7FFF'FFFF) continue;
+        check_expression(device_mask(), {*ir::type_named(type)}, *ir::type_named(type),
+                         fmt::format("{}(x, {}{})", op, count, type));
+      }
+    }
+  }
+  // A count that only the driver finds to be constant.
+  check_on_device(R"(program calls workgroup(32) {
+  readonly x: u64[];
+  output r: u64[64];
+  op left(a: u64, count: u64) -> u64 {
+    yield a << count;
+  }
+  op around(a: u64, count: u64) -> u64 {
+    yield rotate_left(a, count);
+  }
+  let i = invocation.x;
+  r[i] = left(x[i], 9223372036854775776u64);
+  r[i + 32] = around(x[i], 9223372036854775776u64);
+}
+)",
+                  {bytes_of(std::vector<std::uint64_t>(32, 0xD142'B6AD'0700'03FFu))});
+}
