@@ -85,6 +85,11 @@ class Budget {
   bool has_hidden_loops() const {
     const ir::Facts& facts = program_.facts();
     if (facts.has_async || facts.has_subgroup_ops) return true;
+    // An exact sum of floats is exchanged until nobody came between.
+    const auto is_float_atomic = [](const ir::Expr& expr) {
+      return expr.kind == ir::ExprKind::Atomic && expr.type == ir::Type::F32;
+    };
+    if (facts.has_atomics && std::ranges::any_of(program_.exprs(), is_float_atomic)) return true;
     for (const ir::OpDecl& op : program_.ops()) {
       for (NodeId id = op.body.begin; id < op.body.end; ++id) {
         if (program_.node(id).kind == NodeKind::Loop) return true;

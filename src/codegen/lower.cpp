@@ -61,6 +61,7 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }
+  if (auto whole = check_segment(segment); !whole) return std::unexpected(whole.error());
   // Asked only about what concerns several invocations at once.
   const bool together = program.facts().has_barrier || program.facts().has_subgroup_ops;
   const ir::UniformityMap uniformity =

@@ -53,6 +53,9 @@ struct Plan {
   Subgroups subgroups = Subgroups::Native;
 };
 
+// Whether a segment declares, or is given, every variable it reads.
+Result<void> check_segment(const Segment& segment);
+
 // What the program needs and the mask has not, or what exceeds the device's limits.
 Result<void> check_requirements(const Segment& segment, const Plan& plan,
                                 const ir::UniformityMap& uniformity, const Capabilities& mask);

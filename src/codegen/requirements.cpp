@@ -110,6 +110,10 @@ class Requirements {
                          "split the program at its collectives and lower each segment.");
     }
     const bool is_copy = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    if (is_copy && program_.buffer(node.ref).element == Type::F64 && !mask_.has(Feature::Float64)) {
+      return refuse_node("The program needs float64, which the device has not",
+                         fix_for(Feature::Float64));
+    }
     if (is_copy && may_be_queued(id)) {
       return refuse_node(
           fmt::format("async_queue: the copy `{}` may be issued again before it is waited for",
@@ -204,9 +208,11 @@ class Requirements {
 
   Result<void> need(Feature feature, ir::ExprId id) {
     if (mask_.has(feature)) return {};
-    return refuse(
-        info(feature).name, id,
-        fmt::format("choose a device that has it ({}), or do without.", info(feature).means));
+    return refuse(info(feature).name, id, fix_for(feature));
+  }
+
+  static std::string fix_for(Feature feature) {
+    return fmt::format("choose a device that has it ({}), or do without.", info(feature).means);
   }
 
   Result<void> refuse(std::string_view what, ir::ExprId id, std::string fix) {

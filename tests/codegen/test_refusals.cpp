@@ -60,6 +60,11 @@ TEST_CASE("a missing feature is named, with the place of its use") {
        "program p workgroup(1) {\n  output o: f32[1];\n  workgroup x: f32[1];\n"
        "  o[0] = atomic_add(x[0], 1.0);\n}\n",
        "line 4, column 10"},
+      {Feature::Float64,
+       "program p workgroup(1) {\n  readonly x: f64[];\n  output o: u32[1];\n  workgroup t: "
+       "f64[4];\n"
+       "  async_load(t[0], x[0], 4, fetch);\n  async_wait(fetch);\n  o[0] = 1;\n}\n",
+       "line 5, column 3"},
   };
   for (const Case& c : kCases) {
     CAPTURE(c.text);
@@ -131,6 +136,40 @@ TEST_CASE("a copy that may be issued again before it is waited for is refused") 
   CHECK(!lowers("", "if k > 1 { async_wait(fetch); }"));
   CHECK(lowers("", "async_wait(fetch);"));
   CHECK(lowers("async_wait(fetch);", ""));
+}
+
+TEST_CASE("a segment that reads what it does not declare is refused") {
+  const ir::Program program = valid_program(R"(program p workgroup(1) {
+  readwrite x: u32[];
+  let a = x[0];
+  let h = 1.5;
+  loop k in 0..4 {
+    x[k] = a + u32(h);
+  }
+})");
+  codegen::Segment segment(program);
+  const ir::NodeId loop = program.entry().begin + 2;
+  REQUIRE(program.node(loop).kind == ir::NodeKind::Loop);
+  const auto message = [&] {
+    const auto kernel = codegen::lower(segment, codegen::all_capabilities());
+    REQUIRE(!kernel.has_value());
+    CHECK(kernel.error().code == ErrorCode::InvalidProgram);
+    CHECK(!kernel.error().fix.empty());
+    return kernel.error().message;
+  };
+  segment.nodes = program.then_body(loop);
+  CHECK(message().find("`k`") != std::string::npos);
+  segment.supplied = {program.node(loop).ref};
+  CHECK(message().find("`a`") != std::string::npos);
+  segment.supplied.push_back(program.node(loop - 2).ref);
+  CHECK(message().find("`h`") != std::string::npos);
+  segment.supplied.push_back(program.node(loop - 1).ref);  // a float
+  CHECK(message().find("u32") != std::string::npos);
+  segment.nodes = ir::NodeRange{5, 1'000'000};
+  CHECK(message().find("nodes") != std::string::npos);
+  segment.nodes = program.entry();
+  segment.supplied.clear();
+  CHECK(codegen::lower(segment, codegen::all_capabilities()).has_value());
 }
 
 TEST_CASE("limits of the device: workgroup size, memory and buffers, with limit and request") {
