@@ -1,0 +1,1 @@
+#include "support/validation_log_test.h"
