@@ -33,10 +33,13 @@ if(FELSITE_SANITIZE)
                                "--test-case-exclude=each pair of features*")
 endif()
 
+add_library(test_device_main OBJECT device_main.cpp)
+target_link_libraries(test_device_main PRIVATE felsite_warnings doctest::doctest)
+
 # One executable test_PART, and one test PART_DRIVER for each driver.
 function(felsite_device_test part)
   file(GLOB sources CONFIGURE_DEPENDS ${part}/*.cpp)
-  add_executable(test_${part} device_main.cpp ${sources})
+  add_executable(test_${part} $<TARGET_OBJECTS:test_device_main> ${sources})
   target_include_directories(test_${part} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(test_${part} PRIVATE felsite felsite_vulkan felsite_warnings
                                              doctest::doctest fmt::fmt ${CMAKE_DL_LIBS})
