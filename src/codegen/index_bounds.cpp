@@ -265,23 +265,23 @@ class Prover {
 
   // What holds where the condition has this truth.
   void assume(ExprId condition, bool truth) {
-    std::vector<std::pair<ExprId, bool>> todo{{condition, truth}};
+    std::vector<std::pair<ExprId, bool>> open{{condition, truth}};
     std::size_t followed = 0;
-    while (!todo.empty()) {
-      const auto [id, holds] = todo.back();
-      todo.pop_back();
+    while (!open.empty()) {
+      const auto [id, holds] = open.back();
+      open.pop_back();
       const ir::Expr& expr = program_.expr(id);
       if (expr.kind == ExprKind::Var) {
         // A condition with a name; such names may be long chains, most are not.
         const ExprId value = vars_[expr.ref].value;
-        if (value != ir::kNone && ++followed < 16) todo.emplace_back(value, holds);
+        if (value != ir::kNone && ++followed < 16) open.emplace_back(value, holds);
       } else if (expr.kind == ExprKind::Unary && expr.unary() == ir::UnaryOp::LogicalNot) {
-        todo.emplace_back(expr.args[0], !holds);
+        open.emplace_back(expr.args[0], !holds);
       } else if (expr.kind == ExprKind::Binary) {
         const BinaryOp op = expr.binary();
         if ((op == BinaryOp::And && holds) || (op == BinaryOp::Or && !holds)) {
-          todo.emplace_back(expr.args[0], holds);
-          todo.emplace_back(expr.args[1], holds);
+          open.emplace_back(expr.args[0], holds);
+          open.emplace_back(expr.args[1], holds);
         } else {
           assume_comparison(expr, holds);
         }
