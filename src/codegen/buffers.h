@@ -46,8 +46,6 @@ class Buffers {
   Word load_workgroup_word(Id array, Word index);
   void store_workgroup_word(Id array, Word index, Word value);
 
-  bool relies_on_robust_access() const { return relies_on_robust_access_; }
-  std::uint32_t shared_bytes() const { return shared_bytes_; }
   void finish(Kernel& kernel) const;
 
  private:

@@ -57,7 +57,6 @@ class SpirvModule {
   Id spec_constant(Id type, std::uint32_t default_value, std::uint32_t spec_id);
   Id spec_composite(Id type, std::span<const Id> parts);
   Id spec_operation(Id type, spv::Op op, Id a, Id b);
-  Id undefined(Id type) { return declare(spv::Op::OpUndef, {}, type); }
 
   // A variable outside all functions.
   Id variable(spv::StorageClass storage, Id pointer_type) {
