@@ -29,6 +29,7 @@ enum class ParameterKind : std::uint8_t {
   Grid,      // workgroups along the axis `ref`
   Length,    // elements of the buffer `ref`
   Variable,  // the value of the variable `ref`, supplied from outside the segment
+  Base,      // workgroups along the axis `ref` before the first of this dispatch
 };
 
 // One u32 of the parameter block; the i-th stands at byte 4 * i.
@@ -78,6 +79,9 @@ struct Segment {
   ir::Program program;
   std::optional<ir::NodeRange> nodes;  // absent: the whole entry
   std::vector<ir::VarId> supplied;
+  // The grid runs as several dispatches, because it has more workgroups than one takes. Ids then
+  // count from ParameterKind::Base on, and the grid may be as large as ids can count.
+  bool grid_in_parts = false;
 
   Segment(ir::Program whole) : program(std::move(whole)) {}
 };

@@ -16,13 +16,17 @@ std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
 std::size_t most_parameters(const Segment& segment) {
   const auto sized_at_run_time = std::ranges::count_if(
       segment.program.buffers(), [](const ir::BufferDecl& buffer) { return buffer.count == 0; });
-  return 3 + static_cast<std::size_t>(sized_at_run_time) + segment.supplied.size();
+  const std::size_t grid = segment.grid_in_parts ? 6 : 3;
+  return grid + static_cast<std::size_t>(sized_at_run_time) + segment.supplied.size();
 }
 
 }  // namespace
 
 Interface::Interface(Emitter& emitter, const Segment& segment)
-    : e_(emitter), program_(segment.program), bindings_(segment.program.buffers().size(), 0) {
+    : e_(emitter),
+      program_(segment.program),
+      grid_in_parts_(segment.grid_in_parts),
+      bindings_(segment.program.buffers().size(), 0) {
   for (ir::BufferId id = 0; id < bindings_.size(); ++id) {
     if (program_.buffer(id).access != ir::Access::Workgroup) bindings_[id] = next_binding_++;
   }
@@ -80,9 +84,20 @@ Word Interface::builtin(Slot slot, std::uint32_t axis) {
   return e_.as_word(known);
 }
 
+Word Interface::invocation(std::uint32_t axis) {
+  const Word in_dispatch = builtin(Slot::Invocation, axis);
+  if (!grid_in_parts_) return in_dispatch;
+  return in_dispatch + parameter({ParameterKind::Base, axis}) * workgroup_size(axis);
+}
+
+Word Interface::workgroup(std::uint32_t axis) {
+  const Word in_dispatch = builtin(Slot::Workgroup, axis);
+  return grid_in_parts_ ? in_dispatch + parameter({ParameterKind::Base, axis}) : in_dispatch;
+}
+
 // Where the device itself reads the grid from a buffer, only the device knows it.
 Word Interface::grid(std::uint32_t axis) {
-  if (program_.facts().has_indirect_dispatch) return builtin(Slot::Grid, axis);
+  if (program_.facts().has_indirect_dispatch && !grid_in_parts_) return builtin(Slot::Grid, axis);
   return parameter({ParameterKind::Grid, axis});
 }
 

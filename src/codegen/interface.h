@@ -15,8 +15,8 @@ class Interface {
  public:
   Interface(Emitter& emitter, const Segment& segment);
 
-  Word invocation(std::uint32_t axis) { return builtin(Slot::Invocation, axis); }
-  Word workgroup(std::uint32_t axis) { return builtin(Slot::Workgroup, axis); }
+  Word invocation(std::uint32_t axis);
+  Word workgroup(std::uint32_t axis);
   Word local(std::uint32_t axis) { return builtin(Slot::Local, axis); }
   // The place in the workgroup, counted along x, then y, then z.
   Word local_index() { return builtin(Slot::LocalIndex, 0); }
@@ -45,6 +45,7 @@ class Interface {
 
   Emitter& e_;
   const ir::Program& program_;
+  const bool grid_in_parts_;
   std::vector<std::uint32_t> bindings_;  // by BufferId
   std::uint32_t next_binding_ = 0;
   std::array<Id, 8> builtins_{};

@@ -55,9 +55,11 @@ void declare_modes(Emitter& e) {
 
 }  // namespace
 
-Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
+Result<Kernel> lower(const Segment& segment, const Capabilities& given,
                      const LowerOptions& options) {
   const ir::Program& program = segment.program;
+  Capabilities mask = given;
+  if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }
