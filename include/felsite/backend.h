@@ -2,91 +2,21 @@
 // output bytes, the same on every backend, callable from many threads at once.
 #pragma once
 
-#include <array>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "felsite/compiled.h"
+#include "felsite/device_profile.h"
+#include "felsite/dispatch.h"
 #include "felsite/error.h"
+#include "felsite/figures.h"
 #include "felsite/program.h"
+#include "felsite/resident.h"
 
 namespace felsite {
-
-using Bytes = std::vector<std::byte>;
-using ByteSpan = std::span<const std::byte>;
-
-// How a fixpoint run notices that nothing changes any more.
-struct Convergence {
-  enum class Kind : std::uint8_t {
-    Automatic,  // a pass that leaves every changing buffer as it was is the last
-    Flag,       // a u32 buffer the program sets when it changed something; zero before each pass
-    None,       // always run the bound
-  };
-  Kind kind = Kind::Automatic;
-  std::string flag;  // the buffer's name, for Kind::Flag
-};
-
-// All optional.
-struct DispatchConfig {
-  std::optional<std::array<std::uint32_t, 3>> grid_override;  // workgroups
-  std::optional<std::array<std::uint32_t, 3>> workgroup_override;
-  std::optional<std::uint32_t> fixpoint_iterations;  // absent: 1; 0 is an error
-  Convergence convergence;
-  std::string label;
-  std::optional<std::chrono::nanoseconds> timeout;
-  std::optional<std::uint64_t> max_output_bytes;
-  bool cooperative = false;  // a native grid barrier over many workgroups
-  bool profile = false;
-};
-
-struct DispatchTiming {
-  std::optional<std::uint64_t> wall_ns;
-  std::optional<std::uint64_t> device_ns;
-  std::optional<std::uint64_t> enqueue_ns;
-  std::optional<std::uint64_t> wait_ns;
-  std::uint32_t passes_run = 0;
-  bool converged = false;
-};
-
-struct TimedOutputs {
-  std::vector<Bytes> outputs;
-  DispatchTiming timing;
-};
-
-// `true` is a promise that the native path is taken; an emulation reports false.
-struct DeviceProfile {
-  std::string name;
-  bool subgroup_ops = false;
-  bool f16 = false;
-  bool bf16 = false;
-  bool f64 = false;
-  bool int64 = false;
-  bool tensor_cores = false;
-  bool async_compute = false;
-  bool indirect_dispatch = false;
-  bool speculation = false;
-  bool persistent_threads = false;
-  bool grid_sync = false;
-  bool cooperative_grid_sync_fits = false;
-  bool allows_host_grid_sync_split = false;
-  bool resident_dispatch = false;
-  bool distributed = false;
-  bool collectives = false;
-  std::array<std::uint32_t, 3> max_workgroup_size{};
-  std::array<std::uint32_t, 3> max_workgroup_count{};
-  std::uint32_t max_workgroup_invocations = 0;
-  std::uint32_t subgroup_size = 0;
-  std::uint64_t max_storage_buffer_bytes = 0;
-  std::uint64_t shared_memory_bytes = 0;
-  std::string timing_quality;
-  std::vector<std::string> quirks;
-};
 
 class Backend {
  public:
@@ -100,14 +30,13 @@ class Backend {
   // Plans made for one capability set are never replayed on another.
   virtual std::string device_feature_cache_key() const = 0;
 
-  // The one call behind all forms of dispatch. Inputs are the caller's, in declaration order, and
-  // must not lie in the output slots; `outputs` is filled in declaration order, its allocations
-  // reused. After an error the contents of the slots are unspecified.
+  // Dispatch. Inputs are the caller's, in declaration order, and must not lie in the output slots;
+  // `outputs` is filled in declaration order, its allocations reused. After an error the contents
+  // of the slots are unspecified.
   virtual Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
                                                         std::span<const ByteSpan> inputs,
                                                         std::vector<Bytes>& outputs,
                                                         const DispatchConfig& config = {}) = 0;
-
   Result<std::vector<Bytes>> dispatch(const ir::Program& program, const std::vector<Bytes>& inputs,
                                       const DispatchConfig& config = {});
   Result<std::vector<Bytes>> dispatch_borrowed(const ir::Program& program,
@@ -116,9 +45,97 @@ class Backend {
   Result<TimedOutputs> dispatch_borrowed_timed(const ir::Program& program,
                                                std::span<const ByteSpan> inputs,
                                                const DispatchConfig& config = {});
+
+  virtual Result<std::unique_ptr<CompiledPipeline>> compile(const ir::Program& program,
+                                                            const DispatchConfig& config = {}) = 0;
+  // Does ahead of time what the first dispatch of a program would do.
+  Result<void> prepare(const ir::Program& program, const DispatchConfig& config = {});
+
+  // The inputs are read before the call returns.
+  virtual Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
+      const ir::Program& program, std::span<const ByteSpan> inputs,
+      const DispatchConfig& config = {}) = 0;
+  Result<std::unique_ptr<PendingDispatch>> dispatch_async(const ir::Program& program,
+                                                          const std::vector<Bytes>& inputs,
+                                                          const DispatchConfig& config = {});
+
+  // Resident memory. What a fresh buffer holds is unspecified. A grouped allocation takes all or
+  // nothing.
+  virtual Result<std::vector<ResidentHandle>> allocate_resident_many(
+      std::span<const std::uint64_t> sizes) = 0;
+  Result<ResidentHandle> allocate_resident(std::uint64_t bytes);
+  virtual Result<std::uint64_t> resident_size(ResidentHandle buffer) const = 0;
+  // Of a whole buffer: as many bytes as it has.
+  Result<void> upload_resident(ResidentHandle buffer, ByteSpan bytes);
+  // As many; all are checked before one is written.
+  Result<void> upload_resident_many(std::span<const ResidentUpload> uploads);
+  Result<void> upload_resident_at(ResidentHandle buffer, std::uint64_t offset, ByteSpan bytes);
+  virtual Result<void> upload_resident_at_many(std::span<const ResidentUpload> uploads) = 0;
+  Result<void> fill_resident(ResidentHandle buffer, std::byte value);
+  Result<Bytes> download_resident(ResidentHandle buffer);
+  Result<void> download_resident_into(ResidentHandle buffer, Bytes& out);
+  Result<Bytes> download_resident_range(ResidentHandle buffer, std::uint64_t offset,
+                                        std::uint64_t length);
+  Result<void> download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
+                                            std::uint64_t length, Bytes& out);
+  // One slot for each range, in the caller's order; one wait for all.
+  virtual Result<void> download_resident_ranges_into(std::span<const ResidentRange> ranges,
+                                                     std::vector<Bytes>& outputs) = 0;
+  virtual Result<void> free_resident(ResidentHandle buffer) = 0;
+
+  // Work on resident memory: the one-submission form is behind all others.
+  virtual Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
+                                                 std::vector<Bytes>& outputs,
+                                                 const SubmissionConfig& config = {}) = 0;
+  virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
+      const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
+  Result<void> dispatch_resident(const ir::Program& program,
+                                 std::span<const ResidentHandle> resources,
+                                 const DispatchConfig& config = {});
+  Result<DispatchTiming> dispatch_resident_timed(const ir::Program& program,
+                                                 std::span<const ResidentHandle> resources,
+                                                 const DispatchConfig& config = {});
+  Result<void> dispatch_resident_sequence_read_ranges_into(std::span<const ResidentStep> steps,
+                                                           std::span<const ResidentRange> ranges,
+                                                           std::vector<Bytes>& outputs);
+  Result<DispatchTiming> dispatch_resident_sequence_read_ranges_timed_into(
+      std::span<const ResidentStep> steps, std::span<const ResidentRange> ranges,
+      std::vector<Bytes>& outputs);
+  Result<void> dispatch_resident_repeated_sequence_read_ranges_into(
+      std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+      std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs);
+  Result<DispatchTiming> dispatch_resident_repeated_sequence_read_ranges_timed_into(
+      std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+      std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs);
+
+  // Equal bytes of one domain are uploaded once and stay, within the backend's budget, the least
+  // recently used going first and never one that is held. They must not be written.
+  virtual Result<StaticUploads> acquire_static_uploads(std::string_view domain,
+                                                       std::span<const ByteSpan> payloads) = 0;
+  virtual Result<void> release_static_uploads(const StaticUploads& uploads) = 0;
+
+  // A resident buffer with a name, to hand on.
+  Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
+  Result<void> free_device_buffer(const DeviceBuffer& buffer);
+  Result<DispatchTiming> dispatch_device_buffers(const ir::Program& program,
+                                                 std::span<const DeviceBuffer> buffers,
+                                                 const DispatchConfig& config = {});
+
+  // Lifecycle. `prepare` makes the backend ready for its first call, `flush` waits for all work and
+  // writes caches, `shutdown` also frees everything: later calls are DispatchFailed. A lost device
+  // makes every call DeviceLost until `try_recover` has built a new one; older handles are then
+  // InvalidHandle.
+  virtual Result<void> prepare() = 0;
+  virtual Result<void> flush() = 0;
+  virtual Result<void> shutdown() = 0;
+  virtual bool device_lost() const = 0;
+  virtual Result<void> try_recover() = 0;
+
+  virtual PipelineCacheSnapshot pipeline_cache_snapshot() const = 0;
+  virtual MetricSnapshot metric_snapshot() const = 0;
 };
 
-// The ids of the backends that this build has, and one of them by its id.
+// The ids of the backends that this build has, and one of them by its id, with default options.
 std::vector<std::string> backend_ids();
 Result<std::unique_ptr<Backend>> make_backend(std::string_view id);
 

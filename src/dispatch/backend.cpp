@@ -1,10 +1,32 @@
+// The calls of the contract that are others in a simpler form.
 #include "felsite/backend.h"
 
 #include <fmt/format.h>
 
-#include "felsite/reference.h"
+#include "dispatch/resident_checks.h"
 
 namespace felsite {
+namespace {
+
+SubmissionConfig submission_config(const DispatchConfig& config) {
+  return {.timeout = config.timeout, .profile = config.profile, .label = config.label};
+}
+
+ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
+                     const DispatchConfig& config) {
+  return {.program = program,
+          .resources = {resources.begin(), resources.end()},
+          .grid_override = config.grid_override,
+          .workgroup_override = config.workgroup_override,
+          .label = config.label};
+}
+
+Result<void> without_value(Result<DispatchTiming> timing) {
+  if (!timing) return std::unexpected(std::move(timing.error()));
+  return {};
+}
+
+}  // namespace
 
 Result<std::vector<Bytes>> Backend::dispatch(const ir::Program& program,
                                              const std::vector<Bytes>& inputs,
@@ -26,23 +48,182 @@ Result<std::vector<Bytes>> Backend::dispatch_borrowed(const ir::Program& program
 Result<TimedOutputs> Backend::dispatch_borrowed_timed(const ir::Program& program,
                                                       std::span<const ByteSpan> inputs,
                                                       const DispatchConfig& config) {
+  DispatchConfig timed = config;
+  timed.profile = true;
   TimedOutputs result;
-  auto timing = dispatch_borrowed_into(program, inputs, result.outputs, config);
+  auto timing = dispatch_borrowed_into(program, inputs, result.outputs, timed);
   if (!timing) return std::unexpected(std::move(timing.error()));
-  result.timing = *timing;
+  result.timing = std::move(*timing);
   return result;
 }
 
-std::vector<std::string> backend_ids() { return {"reference"}; }
+Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
+  auto compiled = compile(program, config);
+  if (!compiled) return std::unexpected(std::move(compiled.error()));
+  return {};
+}
 
-Result<std::unique_ptr<Backend>> make_backend(std::string_view id) {
-  if (id == "reference") return make_reference_backend();
-  std::string known;
-  for (const std::string& name : backend_ids()) known += (known.empty() ? "" : ", ") + name;
-  return std::unexpected(Error{.code = ErrorCode::UnsupportedFeature,
-                               .message = fmt::format("There is no backend `{}`.", id),
-                               .fix = fmt::format("use one of: {}.", known),
-                               .context = {}});
+Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_async(const ir::Program& program,
+                                                                 const std::vector<Bytes>& inputs,
+                                                                 const DispatchConfig& config) {
+  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  return dispatch_borrowed_async(program, spans, config);
+}
+
+Result<ResidentHandle> Backend::allocate_resident(std::uint64_t bytes) {
+  auto handles = allocate_resident_many({&bytes, 1});
+  if (!handles) return std::unexpected(std::move(handles.error()));
+  return handles->front();
+}
+
+Result<void> Backend::upload_resident(ResidentHandle buffer, ByteSpan bytes) {
+  const ResidentUpload upload{.buffer = buffer, .bytes = bytes};
+  return upload_resident_many({&upload, 1});
+}
+
+Result<void> Backend::upload_resident_many(std::span<const ResidentUpload> uploads) {
+  for (const ResidentUpload& upload : uploads) {
+    const auto size = resident_size(upload.buffer);
+    if (!size) return std::unexpected(size.error());
+    if (upload.offset == 0 && upload.bytes.size() == *size) continue;
+    Error error{.code = ErrorCode::BadInputs,
+                .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
+                                       upload.bytes.size(), upload.offset, *size),
+                .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
+                .context = {}};
+    error.context.requested = upload.bytes.size();
+    error.context.available = *size;
+    return std::unexpected(std::move(error));
+  }
+  return upload_resident_at_many(uploads);
+}
+
+Result<void> Backend::upload_resident_at(ResidentHandle buffer, std::uint64_t offset,
+                                         ByteSpan bytes) {
+  const ResidentUpload upload{.buffer = buffer, .offset = offset, .bytes = bytes};
+  return upload_resident_at_many({&upload, 1});
+}
+
+Result<void> Backend::fill_resident(ResidentHandle buffer, std::byte value) {
+  const ResidentFill fill{.buffer = buffer, .value = value};
+  std::vector<Bytes> nothing;
+  return without_value(submit_resident({.fills = {&fill, 1}}, nothing));
+}
+
+Result<Bytes> Backend::download_resident(ResidentHandle buffer) {
+  return download_resident_range(buffer, 0, kToTheEnd);
+}
+
+Result<void> Backend::download_resident_into(ResidentHandle buffer, Bytes& out) {
+  return download_resident_range_into(buffer, 0, kToTheEnd, out);
+}
+
+Result<Bytes> Backend::download_resident_range(ResidentHandle buffer, std::uint64_t offset,
+                                               std::uint64_t length) {
+  Bytes out;
+  auto done = download_resident_range_into(buffer, offset, length, out);
+  if (!done) return std::unexpected(std::move(done.error()));
+  return out;
+}
+
+Result<void> Backend::download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
+                                                   std::uint64_t length, Bytes& out) {
+  const ResidentRange range{.buffer = buffer, .offset = offset, .length = length};
+  std::vector<Bytes> slots(1);
+  slots.front().swap(out);  // the caller's allocation is used again
+  auto done = download_resident_ranges_into({&range, 1}, slots);
+  if (!slots.empty()) slots.front().swap(out);
+  return done;
+}
+
+Result<void> Backend::dispatch_resident(const ir::Program& program,
+                                        std::span<const ResidentHandle> resources,
+                                        const DispatchConfig& config) {
+  if (auto sane = dispatch::check_resident_config(program, config); !sane) return sane;
+  const ResidentStep step = step_of(program, resources, config);
+  std::vector<Bytes> nothing;
+  return without_value(submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config)));
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
+                                                        std::span<const ResidentHandle> resources,
+                                                        const DispatchConfig& config) {
+  if (auto sane = dispatch::check_resident_config(program, config); !sane) {
+    return std::unexpected(std::move(sane.error()));
+  }
+  const ResidentStep step = step_of(program, resources, config);
+  SubmissionConfig timed = submission_config(config);
+  timed.profile = true;
+  std::vector<Bytes> nothing;
+  return submit_resident({.prefix = {&step, 1}}, nothing, timed);
+}
+
+Result<void> Backend::dispatch_resident_sequence_read_ranges_into(
+    std::span<const ResidentStep> steps, std::span<const ResidentRange> ranges,
+    std::vector<Bytes>& outputs) {
+  return without_value(submit_resident({.prefix = steps, .reads = ranges}, outputs));
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_sequence_read_ranges_timed_into(
+    std::span<const ResidentStep> steps, std::span<const ResidentRange> ranges,
+    std::vector<Bytes>& outputs) {
+  return submit_resident({.prefix = steps, .reads = ranges}, outputs, {.profile = true});
+}
+
+Result<void> Backend::dispatch_resident_repeated_sequence_read_ranges_into(
+    std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+    std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs) {
+  return without_value(submit_resident(
+      {.prefix = prefix, .repeated = repeated, .count = count, .reads = ranges}, outputs));
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_repeated_sequence_read_ranges_timed_into(
+    std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+    std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs) {
+  return submit_resident({.prefix = prefix, .repeated = repeated, .count = count, .reads = ranges},
+                         outputs, {.profile = true});
+}
+
+Result<DeviceBuffer> Backend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
+  const auto handle = allocate_resident(bytes);
+  if (!handle) return std::unexpected(handle.error());
+  return DeviceBuffer{
+      .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = *handle};
+}
+
+Result<void> Backend::free_device_buffer(const DeviceBuffer& buffer) {
+  if (auto own = dispatch::check_device_buffer(buffer, id()); !own) return own;
+  return free_resident(buffer.resident);
+}
+
+Result<DispatchTiming> Backend::dispatch_device_buffers(const ir::Program& program,
+                                                        std::span<const DeviceBuffer> buffers,
+                                                        const DispatchConfig& config) {
+  std::vector<ResidentHandle> resources;
+  for (const DeviceBuffer& buffer : buffers) {
+    if (auto own = dispatch::check_device_buffer(buffer, id()); !own) {
+      return std::unexpected(std::move(own.error()));
+    }
+    resources.push_back(buffer.resident);
+  }
+  return dispatch_resident_timed(program, resources, config);
+}
+
+Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& inputs) {
+  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  std::vector<Bytes> outputs;
+  if (auto timing = dispatch_borrowed_into(spans, outputs); !timing) {
+    return std::unexpected(std::move(timing.error()));
+  }
+  return outputs;
+}
+
+Result<std::vector<Bytes>> PendingDispatch::wait() {
+  std::vector<Bytes> outputs;
+  if (auto timing = wait_into(outputs); !timing) {
+    return std::unexpected(std::move(timing.error()));
+  }
+  return outputs;
 }
 
 }  // namespace felsite

@@ -1,219 +1,42 @@
+#include "dispatch/reference_backend.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <mutex>
-#include <unordered_map>
-
-#include "dispatch/caller_memory.h"
-#include "felsite/reference.h"
+#include "dispatch/counters.h"
+#include "dispatch/reference_resident.h"
+#include "dispatch/reference_run.h"
 #include "felsite/validate.h"
-#include "ir/effects.h"
-#include "reference/interpreter.h"
 
-namespace felsite {
+namespace felsite::dispatch {
 namespace {
 
-using namespace dispatch;
-using reference::BufferView;
-using reference::Interpreter;
-using Clock = std::chrono::steady_clock;
+// As much as caches of tables and weights want, and little beside any machine's memory.
+constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
-// Programs made ready, by fingerprint: dispatching one again neither validates nor compiles it.
-class PreparedPrograms {
- public:
-  Result<std::shared_ptr<const Interpreter>> get(const ir::Program& program) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto found = ready_.find(program.fingerprint()); found != ready_.end()) {
-        return found->second;
-      }
-    }
-    // Outside the lock: a large program must not hold up the others.
-    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, program.name()));
-    }
-    auto interpreter = std::make_shared<const Interpreter>(program);
-    const std::lock_guard lock(mutex_);
-    if (ready_.size() >= kMost) ready_.clear();
-    return ready_.emplace(program.fingerprint(), std::move(interpreter)).first->second;
-  }
+}  // namespace
 
- private:
-  static constexpr std::size_t kMost = 256;
-  struct Hash {
-    std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
-  };
-  std::mutex mutex_;
-  std::unordered_map<ir::Fingerprint, std::shared_ptr<const Interpreter>, Hash> ready_;
-};
-
-// One dispatch: its buffers in place, and its passes.
-class Run {
- public:
-  Run(const Interpreter& interpreter, const DispatchConfig& config, ReferenceOptions options)
-      : interpreter_(interpreter), program_(interpreter.program()), config_(config) {
-    options_.reference = options;
-    // The longest timeouts reach past the end of the clock: the same as none.
-    const Clock::time_point now = Clock::now();
-    if (config.timeout && *config.timeout < Clock::time_point::max() - now) {
-      options_.deadline = now + *config.timeout;
-    }
-  }
-
-  Result<void> bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs);
-  Result<DispatchTiming> passes();
-  const reference::OutOfBounds& out_of_bounds() const { return out_of_bounds_; }
-
- private:
-  Result<void> one_pass();
-  bool flag_is_clear() const;
-  void clear_flag();
-  void save_state();
-  bool state_is_as_saved() const;
-
-  const Interpreter& interpreter_;
-  const ir::Program& program_;
-  const DispatchConfig& config_;
-  reference::RunOptions options_;
-  BindingPlan plan_;
-  std::vector<BufferView> views_;
-  std::vector<ir::BufferId> evolving_;  // storage buffers the program changes
-  std::vector<Bytes> saved_;            // their bytes before the pass
-  reference::OutOfBounds out_of_bounds_;
-};
-
-Error with_program(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error on_reference(Error error) {
   error.context.device = "reference";
   return error;
 }
 
-Result<void> Run::bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs) {
-  auto plan = plan_inputs(program_, inputs, config_);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  plan_ = std::move(*plan);
-  const std::uint64_t limit = options_.reference.memory_limit != 0
-                                  ? options_.reference.memory_limit
-                                  : reference::default_memory_limit();
-  if (auto fits = check_result_memory(plan_, limit); !fits) return fits;
-  if (auto apart = check_slots(inputs, outputs); !apart) return apart;
-  outputs.resize(plan_.output_count);
-  for (const BoundBuffer& bound : plan_.buffers) {
-    BufferView view{.data = nullptr, .count = bound.count};
-    if (bound.output != ir::kNone) {
-      Bytes& slot = outputs[bound.output];
-      if (bound.input != ir::kNone) {
-        slot.assign(inputs[bound.input].begin(), inputs[bound.input].end());
-      } else {
-        slot.assign(bound.bytes, std::byte{0});
-      }
-      view.data = slot.data();
-    } else if (bound.input != ir::kNone) {
-      // Only read: validation has seen to that.
-      view.data = const_cast<std::byte*>(inputs[bound.input].data());
-    }
-    views_.push_back(view);
-  }
-  return {};
+Error on_reference(Error error, const ir::Program& program) {
+  error.context.program = program.name();
+  return on_reference(std::move(error));
 }
 
-Result<void> Run::one_pass() {
-  const auto contents = [&](ir::BufferId id) {
-    return ByteSpan(views_[id].data, plan_.buffers[id].bytes);
-  };
-  auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
-  if (!grid) return std::unexpected(std::move(grid.error()));
-  options_.grid = *grid;
-  auto stats = interpreter_.run(views_, options_);
-  if (!stats) return std::unexpected(std::move(stats.error()));
-  out_of_bounds_.loads += stats->out_of_bounds.loads;
-  out_of_bounds_.stores += stats->out_of_bounds.stores;
-  out_of_bounds_.atomics += stats->out_of_bounds.atomics;
-  return {};
+Reference::Reference(const ReferenceOptions& options)
+    : options_(options), memory_(memory_limit()), static_uploads_(*this, kStaticBudget) {}
+
+std::string_view Reference::version() const { return FELSITE_VERSION; }
+
+std::string Reference::device_feature_cache_key() const {
+  return fmt::format("reference-{}-subgroup{}", FELSITE_VERSION, options_.subgroup_width);
 }
 
-bool Run::flag_is_clear() const {
-  const BufferView view = views_[*program_.find_buffer(config_.convergence.flag)];
-  return std::all_of(view.data, view.data + view.count * 4,
-                     [](std::byte b) { return b == std::byte{0}; });
+std::uint64_t Reference::memory_limit() const {
+  return options_.memory_limit != 0 ? options_.memory_limit : reference::default_memory_limit();
 }
-
-void Run::clear_flag() {
-  const BufferView view = views_[*program_.find_buffer(config_.convergence.flag)];
-  std::fill_n(view.data, view.count * 4, std::byte{0});
-}
-
-void Run::save_state() {
-  saved_.resize(evolving_.size());
-  for (std::size_t i = 0; i < evolving_.size(); ++i) {
-    const BufferView view = views_[evolving_[i]];
-    saved_[i].assign(view.data, view.data + plan_.buffers[evolving_[i]].bytes);
-  }
-}
-
-bool Run::state_is_as_saved() const {
-  for (std::size_t i = 0; i < evolving_.size(); ++i) {
-    if (!std::equal(saved_[i].begin(), saved_[i].end(), views_[evolving_[i]].data)) return false;
-  }
-  return true;
-}
-
-Result<DispatchTiming> Run::passes() {
-  const auto start = Clock::now();
-  const std::uint32_t bound = config_.fixpoint_iterations.value_or(1);
-  const Convergence::Kind kind = config_.convergence.kind;
-  const bool compares = kind == Convergence::Kind::Automatic && bound > 1;
-  const bool flags = kind == Convergence::Kind::Flag;
-  if (compares) {
-    const ir::Effects effects = ir::effects_of(program_, program_.entry());
-    for (const auto* list : {&effects.writes, &effects.atomics}) {
-      for (const ir::BufferId id : *list) {
-        if (program_.buffer(id).access != ir::Access::Workgroup) evolving_.push_back(id);
-      }
-    }
-  }
-  DispatchTiming timing;
-  while (timing.passes_run < bound && !timing.converged) {
-    if (compares) save_state();
-    if (flags) clear_flag();
-    if (auto pass = one_pass(); !pass) return std::unexpected(std::move(pass.error()));
-    ++timing.passes_run;
-    timing.converged = (compares && state_is_as_saved()) || (flags && flag_is_clear());
-  }
-  const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-  timing.wall_ns = static_cast<std::uint64_t>(elapsed.count());
-  return timing;
-}
-
-class Reference final : public ReferenceBackend {
- public:
-  explicit Reference(ReferenceOptions options) : options_(options) {}
-
-  std::string_view id() const override { return "reference"; }
-  std::string_view version() const override { return FELSITE_VERSION; }
-  std::vector<std::string> supported_ops() const override;
-  DeviceProfile device_profile() const override;
-  std::string device_feature_cache_key() const override {
-    return fmt::format("reference-{}-subgroup{}", FELSITE_VERSION, options_.subgroup_width);
-  }
-  Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
-                                                std::span<const ByteSpan> inputs,
-                                                std::vector<Bytes>& outputs,
-                                                const DispatchConfig& config) override;
-  OutOfBoundsCounts out_of_bounds() const override {
-    const std::lock_guard lock(mutex_);
-    return out_of_bounds_;
-  }
-
- private:
-  Result<DispatchTiming> try_dispatch(const ir::Program& program, std::span<const ByteSpan> inputs,
-                                      std::vector<Bytes>& outputs, const DispatchConfig& config);
-
-  const ReferenceOptions options_;
-  PreparedPrograms programs_;
-  mutable std::mutex mutex_;
-  OutOfBoundsCounts out_of_bounds_;
-};
 
 std::vector<std::string> Reference::supported_ops() const {
   std::vector<std::string> names;
@@ -230,44 +53,67 @@ DeviceProfile Reference::device_profile() const {
   DeviceProfile profile;
   profile.name = "reference interpreter";
   profile.subgroup_ops = profile.f16 = profile.bf16 = profile.f64 = profile.int64 = true;
+  profile.async_compute = true;
   profile.indirect_dispatch = true;
   profile.grid_sync = true;
+  profile.resident_dispatch = true;
   profile.max_workgroup_size.fill(ir::kMaxWorkgroupInvocations);
   profile.max_workgroup_count.fill(UINT32_MAX);
   profile.max_workgroup_invocations = ir::kMaxWorkgroupInvocations;
   profile.subgroup_size = options_.subgroup_width;
-  profile.max_storage_buffer_bytes =
-      options_.memory_limit != 0 ? options_.memory_limit : reference::default_memory_limit();
+  profile.max_storage_buffer_bytes = memory_limit();
   profile.shared_memory_bytes = ir::kMaxWorkgroupBytes;
   profile.timing_quality = "host clock";
   return profile;
 }
 
-Result<DispatchTiming> Reference::try_dispatch(const ir::Program& program,
-                                               std::span<const ByteSpan> inputs,
-                                               std::vector<Bytes>& outputs,
-                                               const DispatchConfig& config) {
-  if (options_.subgroup_width < 1 || options_.subgroup_width > 64) {
-    return std::unexpected(Error{
-        .code = ErrorCode::BadInputs,
-        .message =
-            fmt::format("A subgroup width of {} is not from 1 to 64.", options_.subgroup_width),
-        .fix = "make the backend with a width from 1 to 64.",
-        .context = {}});
-  }
-  auto interpreter = programs_.get(configured(program, config));
-  if (!interpreter) return std::unexpected(std::move(interpreter.error()));
-  if (auto sane = check_config((*interpreter)->program(), config); !sane) {
-    return std::unexpected(std::move(sane.error()));
-  }
-  Run run(**interpreter, config, options_);
-  if (auto bound = run.bind(inputs, outputs); !bound)
-    return std::unexpected(std::move(bound.error()));
-  auto timing = run.passes();
+Result<void> Reference::check_options() const {
+  if (options_.subgroup_width >= 1 && options_.subgroup_width <= 64) return {};
+  return std::unexpected(Error{.code = ErrorCode::BadInputs,
+                               .message = fmt::format("A subgroup width of {} is not from 1 to 64.",
+                                                      options_.subgroup_width),
+                               .fix = "make the backend with a width from 1 to 64.",
+                               .context = {}});
+}
+
+Result<std::shared_ptr<const reference::Interpreter>> Reference::interpreter_for(
+    const ir::Program& program, const DispatchConfig& config) {
+  if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
+  return programs_.get(configured(program, config));
+}
+
+void Reference::add_out_of_bounds(const reference::OutOfBounds& more) {
   const std::lock_guard lock(mutex_);
-  out_of_bounds_.loads += run.out_of_bounds().loads;
-  out_of_bounds_.stores += run.out_of_bounds().stores;
-  out_of_bounds_.atomics += run.out_of_bounds().atomics;
+  add(out_of_bounds_, more);
+}
+
+OutOfBoundsCounts Reference::out_of_bounds() const {
+  const std::lock_guard lock(mutex_);
+  return {out_of_bounds_.loads, out_of_bounds_.stores, out_of_bounds_.atomics};
+}
+
+Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
+                                      std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
+                                      const DispatchConfig& config, Slots slots) {
+  ReferenceRun run(interpreter, config, options_);
+  if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
+    return std::unexpected(std::move(planned.error()));
+  }
+  const std::vector<std::uint64_t> sizes = run.output_sizes();
+  if (slots == Slots::Callers) count_slots(outputs, sizes);
+  run.bind(inputs, outputs);
+  count(Counter::Submissions);
+  for (const ByteSpan input : inputs) {
+    count(Counter::InputBytes, input.size());
+    count(Counter::UploadBytes, input.size());
+  }
+  auto timing = run.passes();
+  add_out_of_bounds(run.out_of_bounds());
+  if (!timing) return timing;
+  for (const std::uint64_t size : sizes) {
+    count(Counter::OutputBytes, size);
+    count(Counter::DownloadBytes, size);
+  }
   return timing;
 }
 
@@ -275,19 +121,130 @@ Result<DispatchTiming> Reference::dispatch_borrowed_into(const ir::Program& prog
                                                          std::span<const ByteSpan> inputs,
                                                          std::vector<Bytes>& outputs,
                                                          const DispatchConfig& config) {
-  try {
-    auto timing = try_dispatch(program, inputs, outputs, config);
-    if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
-    return timing;
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(with_program(host_out_of_memory(), program));
-  }
+  auto timing = call("dispatch", [&]() -> Result<DispatchTiming> {
+    auto interpreter = interpreter_for(program, config);
+    if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+    const Counted in_flight(in_flight_);
+    return run(**interpreter, inputs, outputs, config);
+  });
+  if (!timing) return std::unexpected(on_reference(std::move(timing.error()), program));
+  return timing;
 }
 
-}  // namespace
+Result<std::vector<ResidentHandle>> Reference::allocate_resident_many(
+    std::span<const std::uint64_t> sizes) {
+  return call("allocate_resident", [&] {
+    auto handles = memory_.allocate(sizes);
+    // Static uploads that nobody holds are worth less than what a caller asks for.
+    if (!handles) {
+      static_uploads_.free_unused();
+      handles = memory_.allocate(sizes);
+    }
+    return handles;
+  });
+}
+
+Result<std::uint64_t> Reference::resident_size(ResidentHandle buffer) const {
+  return call("resident_size", [&]() -> Result<std::uint64_t> {
+    const auto found = memory_.find(buffer);
+    if (!found) return std::unexpected(found.error());
+    return (*found)->bytes.size();
+  });
+}
+
+Result<void> Reference::upload_resident_at_many(std::span<const ResidentUpload> uploads) {
+  return call("upload_resident", [&]() -> Result<void> {
+    const auto ready = prepare_uploads(uploads, memory_);
+    if (!ready) return std::unexpected(ready.error());
+    const std::lock_guard lock(queue_);
+    run_uploads(*ready);
+    return {};
+  });
+}
+
+Result<void> Reference::download_resident_ranges_into(std::span<const ResidentRange> ranges,
+                                                      std::vector<Bytes>& outputs) {
+  return call("download_resident", [&]() -> Result<void> {
+    const auto ready = prepare_reads(ranges, memory_);
+    if (!ready) return std::unexpected(ready.error());
+    const std::lock_guard lock(queue_);
+    run_reads(*ready, outputs);
+    return {};
+  });
+}
+
+Result<void> Reference::free_resident(ResidentHandle buffer) {
+  return call("free_resident", [&] { return memory_.free(buffer); });
+}
+
+Result<DispatchTiming> Reference::submit_resident(const ResidentSubmission& submission,
+                                                  std::vector<Bytes>& outputs,
+                                                  const SubmissionConfig& config) {
+  return call("submit_resident", [&]() -> Result<DispatchTiming> {
+    if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
+    const auto ready = prepare_submission(submission, memory_, programs_);
+    if (!ready) return std::unexpected(ready.error());
+    const Counted in_flight(in_flight_);
+    reference::OutOfBounds out_of_bounds;
+    const std::lock_guard lock(queue_);
+    auto timing = run_submission(*ready, outputs, config, options_, out_of_bounds);
+    add_out_of_bounds(out_of_bounds);
+    return timing;
+  });
+}
+
+Result<StaticUploads> Reference::acquire_static_uploads(std::string_view domain,
+                                                        std::span<const ByteSpan> payloads) {
+  return call("acquire_static_uploads", [&] { return static_uploads_.acquire(domain, payloads); });
+}
+
+Result<void> Reference::release_static_uploads(const StaticUploads& uploads) {
+  return call("release_static_uploads", [&] { return static_uploads_.release(uploads); });
+}
+
+Result<void> Reference::prepare() {
+  return call("prepare", []() -> Result<void> { return {}; });
+}
+
+Result<void> Reference::flush() {
+  const HostSlice slice("flush");
+  if (gate_.closed()) return std::unexpected(on_reference(after_shutdown()));
+  gate_.wait_for_earlier();
+  return {};
+}
+
+Result<void> Reference::shutdown() {
+  const HostSlice slice("shutdown");
+  gate_.close();
+  static_uploads_.forget();
+  memory_.clear();
+  programs_.clear();
+  return {};
+}
+
+Result<void> Reference::try_recover() {
+  return call("try_recover", []() -> Result<void> { return {}; });
+}
+
+MetricSnapshot Reference::metric_snapshot() const {
+  MetricSnapshot figures;
+  memory_.report(figures);
+  figures.in_flight = in_flight_;
+  figures.recordings = recordings_;
+  figures.recordings_kept = recordings_kept_;
+  const StaticUploadCache::Figures statics = static_uploads_.figures();
+  figures.static_bytes = statics.bytes;
+  figures.static_hits = statics.hits;
+  figures.static_misses = statics.misses;
+  return figures;
+}
+
+}  // namespace felsite::dispatch
+
+namespace felsite {
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options) {
-  return std::make_unique<Reference>(options);
+  return std::make_unique<dispatch::Reference>(options);
 }
 
 }  // namespace felsite

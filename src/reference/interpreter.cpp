@@ -76,13 +76,6 @@ bool past(const std::optional<std::chrono::steady_clock::time_point>& deadline) 
   return deadline && std::chrono::steady_clock::now() >= *deadline;
 }
 
-Error timeout() {
-  return Error{.code = ErrorCode::Timeout,
-               .message = "The program did not finish within the timeout.",
-               .fix = "allow more time, or run a smaller grid.",
-               .context = {}};
-}
-
 }  // namespace
 
 namespace {
@@ -113,6 +106,13 @@ std::uint64_t estimate_work(const ir::Program& program) {
 }
 
 }  // namespace
+
+Error timeout_error() {
+  return Error{.code = ErrorCode::Timeout,
+               .message = "The program did not finish within the timeout.",
+               .fix = "allow more time, or run a smaller grid.",
+               .context = {}};
+}
 
 std::uint64_t default_memory_limit() {
   const long pages = sysconf(_SC_PHYS_PAGES);
@@ -172,7 +172,7 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
   Machine machine(launch);
   Group group;
   for (std::uint64_t i = 0; i < order.count(); ++i) {
-    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
     machine.start(group, order.at(i));
     if (machine.run(group) == Stop::Failed) return std::unexpected(machine.error());
   }
@@ -206,7 +206,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
       const std::uint64_t begin = next.fetch_add(batch);
       if (begin >= stop_at) break;
       if (past(options.deadline)) {
-        fail(begin, timeout());
+        fail(begin, timeout_error());
         break;
       }
       for (std::uint64_t i = begin; i < std::min(begin + batch, stop_at.load()); ++i) {
@@ -255,7 +255,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
   std::vector<Group> groups(order.count());
   std::vector<bool> done(order.count(), false);
   for (std::uint64_t i = 0; i < order.count(); ++i) {
-    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
     machine.start(groups[i], order.at(i));
   }
   std::uint32_t barrier = ir::kNone;  // the instruction after the barrier all wait at
@@ -263,7 +263,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
     for (std::uint64_t i = 0; i < order.count(); ++i) {
       const bool waits_elsewhere = barrier != ir::kNone && groups[i].next != barrier;
       if (done[i] || waits_elsewhere) continue;
-      if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout());
+      if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
       const Stop stop = machine.run(groups[i]);
       if (stop == Stop::Failed) return std::unexpected(machine.error());
       done[i] = stop == Stop::Done;

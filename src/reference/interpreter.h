@@ -27,6 +27,8 @@ struct RunStats {
 // Half of the machine's memory: what a run may take when nothing else is said.
 std::uint64_t default_memory_limit();
 
+Error timeout_error();
+
 // A program made ready to run any number of times.
 class Interpreter {
  public:

@@ -335,19 +335,6 @@ TEST_CASE("cooperative dispatch is refused") {
   if (!result.has_value()) CHECK(result.error().code == ErrorCode::UnsupportedFeature);
 }
 
-TEST_CASE("backends by id") {
-  const auto ids = backend_ids();
-  CHECK(std::find(ids.begin(), ids.end(), "reference") != ids.end());
-  for (const std::string& id : ids) {
-    const auto backend = make_backend(id);
-    if (backend.has_value()) CHECK((*backend)->id() == id);
-  }
-  const auto unknown = make_backend("nosuch");
-  REQUIRE(!unknown.has_value());
-  CHECK(to_string(unknown.error()).find("Fix: ") != std::string::npos);
-  CHECK(to_string(unknown.error()).find("reference") != std::string::npos);
-}
-
 TEST_CASE("identity and profile of the reference backend") {
   const auto backend = make_reference_backend();
   CHECK(backend->id() == "reference");

@@ -1,0 +1,42 @@
+// What a backend's device can do, and how well the backend knows it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace felsite {
+
+// `true` is a promise that the native path is taken; an emulation reports false.
+struct DeviceProfile {
+  std::string name;
+  bool subgroup_ops = false;
+  bool f16 = false;
+  bool bf16 = false;
+  bool f64 = false;
+  bool int64 = false;
+  bool tensor_cores = false;
+  bool async_compute = false;  // dispatches in flight overlap with each other and with the host
+  bool indirect_dispatch = false;
+  bool speculation = false;
+  bool persistent_threads = false;
+  bool grid_sync = false;
+  bool cooperative_grid_sync_fits = false;
+  bool allows_host_grid_sync_split = false;
+  bool resident_dispatch = false;
+  bool distributed = false;
+  bool collectives = false;
+  std::array<std::uint32_t, 3> max_workgroup_size{};
+  std::array<std::uint32_t, 3> max_workgroup_count{};  // of one grid, after splitting
+  std::uint32_t max_workgroup_invocations = 0;
+  std::uint32_t subgroup_size = 0;
+  std::uint64_t max_storage_buffer_bytes = 0;
+  std::uint64_t shared_memory_bytes = 0;
+  std::string timing_quality;
+  std::vector<std::string> quirks;
+  // What emulations stand in for, one sentence each.
+  std::vector<std::string> emulations;
+};
+
+}  // namespace felsite

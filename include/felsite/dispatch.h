@@ -1,0 +1,63 @@
+// What a dispatch takes and gives: bytes, configuration, timing.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace felsite {
+
+using Bytes = std::vector<std::byte>;
+using ByteSpan = std::span<const std::byte>;
+
+// How a fixpoint run notices that nothing changes any more.
+struct Convergence {
+  enum class Kind : std::uint8_t {
+    Automatic,  // a pass that leaves every changing buffer as it was is the last
+    Flag,       // a u32 buffer the program sets when it changed something; zero before each pass
+    None,       // always run the bound
+  };
+  Kind kind = Kind::Automatic;
+  std::string flag{};  // the buffer's name, for Kind::Flag
+};
+
+// All optional.
+struct DispatchConfig {
+  std::optional<std::array<std::uint32_t, 3>> grid_override{};  // workgroups
+  std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
+  std::optional<std::uint32_t> fixpoint_iterations{};  // absent: 1; 0 is an error
+  Convergence convergence{};
+  std::string label{};
+  std::optional<std::chrono::nanoseconds> timeout{};
+  std::optional<std::uint64_t> max_output_bytes{};
+  bool cooperative = false;  // a native grid barrier over many workgroups
+  bool profile = false;      // also measure the device's own time, where it has a clock
+};
+
+// A part that was not measured is absent, never zero.
+struct DispatchTiming {
+  std::optional<std::uint64_t> wall_ns{};
+  std::optional<std::uint64_t> device_ns{};   // from the first command to the last
+  std::optional<std::uint64_t> enqueue_ns{};  // until the work was with the device
+  std::optional<std::uint64_t> wait_ns{};     // from then until it was done
+  // Of each step of a profiled sequence in order; of one that is repeated, its last run.
+  std::vector<std::uint64_t> step_device_ns{};
+  std::uint32_t passes_run = 0;
+  bool converged = false;
+};
+
+// The sum of two timings, of work that ran one after the other. A part that one of them lacks, or
+// that overflows, is absent.
+DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b);
+
+struct TimedOutputs {
+  std::vector<Bytes> outputs;
+  DispatchTiming timing;
+};
+
+}  // namespace felsite

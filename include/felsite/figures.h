@@ -1,0 +1,31 @@
+// What a backend counts about itself.
+#pragma once
+
+#include <cstdint>
+
+namespace felsite {
+
+struct PipelineCacheSnapshot {
+  std::uint64_t entries = 0;     // programs held ready
+  std::uint64_t hits = 0;        // asked for and there
+  std::uint64_t misses = 0;      // asked for and compiled
+  std::uint64_t evictions = 0;   // dropped to make room
+  std::uint64_t disk_bytes = 0;  // read from the cache file
+  bool disk_in_use = false;      // the file is written when the backend shuts down or flushes
+};
+
+struct MetricSnapshot {
+  std::uint64_t resident_buffers = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t device_bytes = 0;  // all memory taken from the device, resident buffers included
+  std::uint64_t in_flight = 0;     // dispatches submitted and not yet done
+  std::uint64_t recordings = 0;    // sequences recorded so far
+  std::uint64_t recordings_kept = 0;
+  std::uint64_t allocations = 0;  // allocations of device memory so far
+  std::uint64_t static_bytes = 0;
+  std::uint64_t static_hits = 0;
+  std::uint64_t static_misses = 0;
+  std::uint64_t recoveries = 0;
+};
+
+}  // namespace felsite

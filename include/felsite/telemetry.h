@@ -1,0 +1,55 @@
+// Counters of the whole process, over all backends. Traffic is exact: what the counters say was
+// moved between host and device is what was moved.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace felsite {
+
+enum class Counter : std::uint8_t {
+  Launches,
+  Submissions,
+  InputBytes,
+  OutputBytes,
+  UploadBytes,
+  DownloadBytes,
+  SlotsReused,
+  SlotsMoved,
+  SlotsAppended,
+  GridSyncSplits,
+  GridSyncSegments,
+  GridSyncPoints,
+  PassesRun,
+  PassesSkipped,
+  Barriers,
+  Recordings,
+  PipelinesCompiled,
+  PipelinesCached,
+};
+inline constexpr std::size_t kCounterCount = static_cast<std::size_t>(Counter::PipelinesCached) + 1;
+
+struct CounterInfo {
+  Counter counter;
+  std::string_view name;  // as Prometheus takes it, without the prefix `felsite_`
+  std::string_view about;
+};
+const CounterInfo& info(Counter counter);
+
+struct Telemetry {
+  std::array<std::uint64_t, kCounterCount> values{};
+  std::uint64_t operator[](Counter counter) const {
+    return values[static_cast<std::size_t>(counter)];
+  }
+  bool operator==(const Telemetry&) const = default;
+};
+
+Telemetry telemetry_snapshot();
+// What happened from `before` to `after`.
+Telemetry difference(const Telemetry& after, const Telemetry& before);
+// The text form of Prometheus: help, type and value of each counter.
+std::string to_prometheus(const Telemetry& telemetry);
+
+}  // namespace felsite

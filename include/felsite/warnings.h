@@ -1,0 +1,13 @@
+// What went wrong without making a call fail.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace felsite {
+
+// Where warnings go, one sentence each, from any thread; a null function brings back the default,
+// standard error.
+void set_warning_handler(std::function<void(std::string_view)> handler);
+
+}  // namespace felsite

@@ -1,0 +1,129 @@
+// What the reference backend makes ready once and runs often: pipelines and recordings.
+#include "dispatch/counters.h"
+#include "dispatch/reference_backend.h"
+#include "dispatch/reference_resident.h"
+
+namespace felsite::dispatch {
+namespace {
+
+class ReferencePipeline final : public CompiledPipeline {
+ public:
+  ReferencePipeline(Reference& backend, const ir::Program& program, DispatchConfig config,
+                    std::shared_ptr<const reference::Interpreter> interpreter)
+      : backend_(backend),
+        program_(program),
+        config_(std::move(config)),
+        interpreter_(std::move(interpreter)) {}
+
+  const ir::Program& program() const override { return program_; }
+
+  Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
+                                                std::vector<Bytes>& outputs) override {
+    auto timing = backend_.call(
+        "compiled dispatch", [&] { return backend_.run(*interpreter_, inputs, outputs, config_); });
+    if (!timing) return std::unexpected(on_reference(std::move(timing.error()), program_));
+    return timing;
+  }
+
+  Result<std::vector<std::vector<Bytes>>> dispatch_batch(
+      std::span<const std::vector<ByteSpan>> inputs) override {
+    return backend_.call("compiled batch", [&]() -> Result<std::vector<std::vector<Bytes>>> {
+      std::vector<std::vector<Bytes>> outputs(inputs.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (auto timing = dispatch_borrowed_into(inputs[i], outputs[i]); !timing) {
+          return std::unexpected(std::move(timing.error()));
+        }
+      }
+      return outputs;
+    });
+  }
+
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    return backend_.dispatch_resident_timed(program_, resources, config_);
+  }
+
+ private:
+  Reference& backend_;
+  const ir::Program program_;  // as it was given: without the configuration
+  const DispatchConfig config_;
+  const std::shared_ptr<const reference::Interpreter> interpreter_;
+};
+
+// The interpreter needs nothing recorded: what is kept is the caller's description.
+class ReferenceRecording final : public RecordedSequence {
+ public:
+  ReferenceRecording(Reference& backend, const ResidentSubmission& submission,
+                     SubmissionConfig config, Counted kept)
+      : backend_(backend),
+        config_(std::move(config)),
+        fills_(submission.fills.begin(), submission.fills.end()),
+        uploads_(submission.uploads.begin(), submission.uploads.end()),
+        prefix_(submission.prefix.begin(), submission.prefix.end()),
+        repeated_(submission.repeated.begin(), submission.repeated.end()),
+        count_(submission.count),
+        reads_(submission.reads.begin(), submission.reads.end()),
+        kept_(std::move(kept)) {}
+
+  Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
+                                  std::span<const ByteSpan> uploads) override {
+    return backend_.call("run recording", [&]() -> Result<DispatchTiming> {
+      std::vector<ResidentUpload> fresh = uploads_;
+      if (!uploads.empty()) {
+        if (auto fits = check_fresh_uploads(uploads_, uploads); !fits) {
+          return std::unexpected(std::move(fits.error()));
+        }
+        for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].bytes = uploads[i];
+      }
+      return backend_.submit_resident({.fills = fills_,
+                                       .uploads = fresh,
+                                       .prefix = prefix_,
+                                       .repeated = repeated_,
+                                       .count = count_,
+                                       .reads = reads_},
+                                      outputs, config_);
+    });
+  }
+
+ private:
+  Reference& backend_;
+  const SubmissionConfig config_;
+  const std::vector<ResidentFill> fills_;
+  const std::vector<ResidentUpload> uploads_;
+  const std::vector<ResidentStep> prefix_;
+  const std::vector<ResidentStep> repeated_;
+  const std::uint32_t count_;
+  const std::vector<ResidentRange> reads_;
+  const Counted kept_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& program,
+                                                             const DispatchConfig& config) {
+  auto pipeline = call("compile", [&]() -> Result<std::unique_ptr<CompiledPipeline>> {
+    auto interpreter = interpreter_for(program, config);
+    if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+    if (auto sane = check_config((*interpreter)->program(), config); !sane) {
+      return std::unexpected(std::move(sane.error()));
+    }
+    return std::make_unique<ReferencePipeline>(*this, program, config, std::move(*interpreter));
+  });
+  if (!pipeline) return std::unexpected(on_reference(std::move(pipeline.error()), program));
+  return pipeline;
+}
+
+Result<std::unique_ptr<RecordedSequence>> Reference::record_resident(
+    const ResidentSubmission& submission, const SubmissionConfig& config) {
+  return call("record_resident", [&]() -> Result<std::unique_ptr<RecordedSequence>> {
+    if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
+    const auto ready = prepare_submission(submission, memory_, programs_);
+    if (!ready) return std::unexpected(ready.error());
+    auto recording =
+        std::make_unique<ReferenceRecording>(*this, submission, config, Counted(recordings_kept_));
+    ++recordings_;
+    count(Counter::Recordings);
+    return recording;
+  });
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,192 @@
+#include "dispatch/static_uploads.h"
+
+#include <xxhash.h>
+
+#include <random>
+#include <unordered_set>
+
+namespace felsite::dispatch {
+namespace {
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+// The bytes themselves are not kept to compare with, so the hash must not be one for which equal
+// values could be prepared: it has 128 bits and another seed in each cache.
+StaticUploadCache::StaticUploadCache(Backend& backend, std::uint64_t budget)
+    : backend_(backend), budget_(budget), seed_(random_seed()) {}
+
+StaticUploadCache::Key StaticUploadCache::key_of(std::string_view domain, ByteSpan payload) const {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(payload.data(), payload.size(), seed_);
+  return {std::string(domain), payload.size(), hash.high64, hash.low64};
+}
+
+ResidentHandle StaticUploadCache::remove(Entries::iterator entry) {
+  const ResidentHandle handle = entry->handle;
+  const bool held = entry->holders != 0;
+  (held ? held_bytes_ : kept_bytes_) -= entry->key.size;
+  by_handle_.erase(handle);
+  by_key_.erase(entry->key);
+  (held ? held_ : kept_).erase(entry);
+  return handle;
+}
+
+void StaticUploadCache::free_last_used() {
+  // Only a caller who freed what is not his can make this fail, and then it is free.
+  static_cast<void>(backend_.free_resident(remove(std::prev(kept_.end()))));
+}
+
+void StaticUploadCache::pin(Entries::iterator entry) {
+  if (entry->holders == 0) {
+    kept_bytes_ -= entry->key.size;
+    held_bytes_ += entry->key.size;
+    held_.splice(held_.begin(), kept_, entry);
+  }
+  ++entry->holders;
+}
+
+void StaticUploadCache::let_go(Entries::iterator entry) {
+  if (--entry->holders != 0) return;
+  held_bytes_ -= entry->key.size;
+  kept_bytes_ += entry->key.size;
+  kept_.splice(kept_.begin(), held_, entry);
+  // Buffers of no bytes fit any budget, but must not gather without end.
+  constexpr std::size_t kMostKept = 65536;
+  while (kept_bytes_ > budget_ || kept_.size() > kMostKept) free_last_used();
+}
+
+StaticUploadCache::ByKey::iterator StaticUploadCache::find_living(const Key& key) {
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end() || found->second->holders != 0) return found;
+  if (backend_.resident_size(found->second->handle)) return found;
+  // A caller freed it, though it was not his: as if it had never been there.
+  remove(found->second);
+  return by_key_.end();
+}
+
+void StaticUploadCache::take(Taken& taken, std::string_view domain,
+                             std::span<const ByteSpan> payloads) {
+  ByKey fresh;
+  for (const ByteSpan payload : payloads) {
+    Key key = key_of(domain, payload);
+    if (const auto found = find_living(key); found != by_key_.end()) {
+      pin(found->second);
+      taken.pinned.push_back(found->second);
+      taken.entries.push_back(found->second);
+      continue;
+    }
+    auto place = fresh.find(key);
+    if (place == fresh.end()) {
+      taken.fresh.push_front({.key = key});
+      taken.fresh_bytes.push_back(payload);
+      place = fresh.emplace(std::move(key), taken.fresh.begin()).first;
+    }
+    ++place->second->holders;
+    taken.entries.push_back(place->second);
+  }
+  taken.fresh.reverse();  // the order of the bytes
+}
+
+Result<void> StaticUploadCache::upload(Taken& taken) {
+  if (taken.fresh.empty()) return {};
+  std::vector<std::uint64_t> sizes;
+  for (const ByteSpan payload : taken.fresh_bytes) sizes.push_back(payload.size());
+  auto handles = backend_.allocate_resident_many(sizes);
+  if (!handles && handles.error().code == ErrorCode::DeviceOutOfMemory) {
+    free_unused();
+    handles = backend_.allocate_resident_many(sizes);
+  }
+  if (!handles) return std::unexpected(std::move(handles.error()));
+  std::vector<ResidentUpload> uploads;
+  for (std::size_t i = 0; i < handles->size(); ++i) {
+    uploads.push_back({.buffer = (*handles)[i], .bytes = taken.fresh_bytes[i]});
+  }
+  if (auto uploaded = backend_.upload_resident_many(uploads); !uploaded) {
+    for (const ResidentHandle handle : *handles) {
+      static_cast<void>(backend_.free_resident(handle));
+    }
+    return uploaded;
+  }
+  auto handle = handles->begin();
+  for (Entry& entry : taken.fresh) entry.handle = *handle++;
+  return {};
+}
+
+void StaticUploadCache::enter(Taken& taken) {
+  misses_ += taken.fresh.size();
+  hits_ += taken.entries.size() - taken.fresh.size();
+  for (auto entry = taken.fresh.begin(); entry != taken.fresh.end(); ++entry) {
+    held_bytes_ += entry->key.size;
+    by_handle_.emplace(entry->handle, entry);
+    by_key_.emplace(entry->key, entry);
+  }
+  held_.splice(held_.begin(), taken.fresh);
+}
+
+StaticUploads StaticUploadCache::result_of(const Taken& taken) const {
+  StaticUploads result{
+      .handles = {}, .cache_hit = taken.pinned.size() == taken.entries.size(), .retained = true};
+  std::uint64_t bytes = 0;
+  std::unordered_set<ResidentHandle, HandleHash> seen;
+  for (const Entries::iterator entry : taken.entries) {
+    result.handles.push_back(entry->handle);
+    if (!seen.insert(entry->handle).second) continue;
+    // They stay only if there is room for all of them together.
+    result.retained = result.retained && entry->key.size <= budget_ - bytes;
+    if (result.retained) bytes += entry->key.size;
+  }
+  return result;
+}
+
+Result<StaticUploads> StaticUploadCache::acquire(std::string_view domain,
+                                                 std::span<const ByteSpan> payloads) {
+  const std::lock_guard lock(mutex_);
+  Taken taken;
+  take(taken, domain, payloads);
+  if (auto uploaded = upload(taken); !uploaded) {
+    for (const Entries::iterator entry : taken.pinned) let_go(entry);
+    return std::unexpected(std::move(uploaded.error()));
+  }
+  enter(taken);
+  return result_of(taken);
+}
+
+Result<void> StaticUploadCache::release(const StaticUploads& uploads) {
+  const std::lock_guard lock(mutex_);
+  std::unordered_map<ResidentHandle, std::uint32_t, HandleHash> wanted;
+  for (const ResidentHandle handle : uploads.handles) {
+    const auto found = by_handle_.find(handle);
+    if (found != by_handle_.end() && ++wanted[handle] <= found->second->holders) continue;
+    return std::unexpected(Error{.code = ErrorCode::InvalidHandle,
+                                 .message = "A static upload was released that is not held.",
+                                 .fix = "release each acquisition once, on its own backend.",
+                                 .context = {}});
+  }
+  for (const ResidentHandle handle : uploads.handles) let_go(by_handle_.find(handle)->second);
+  return {};
+}
+
+void StaticUploadCache::forget() {
+  const std::lock_guard lock(mutex_);
+  by_key_.clear();
+  by_handle_.clear();
+  held_.clear();
+  kept_.clear();
+  held_bytes_ = kept_bytes_ = 0;
+}
+
+void StaticUploadCache::free_unused() {
+  const std::lock_guard lock(mutex_);
+  while (!kept_.empty()) free_last_used();
+}
+
+StaticUploadCache::Figures StaticUploadCache::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {.bytes = held_bytes_ + kept_bytes_, .hits = hits_, .misses = misses_};
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "felsite/dispatch.h"
+
+namespace felsite {
+namespace {
+
+std::optional<std::uint64_t> checked_sum(std::optional<std::uint64_t> a,
+                                         std::optional<std::uint64_t> b) {
+  if (!a || !b || *a > UINT64_MAX - *b) return std::nullopt;
+  return *a + *b;
+}
+
+}  // namespace
+
+DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b) {
+  DispatchTiming total;
+  total.wall_ns = checked_sum(a.wall_ns, b.wall_ns);
+  total.device_ns = checked_sum(a.device_ns, b.device_ns);
+  total.enqueue_ns = checked_sum(a.enqueue_ns, b.enqueue_ns);
+  total.wait_ns = checked_sum(a.wait_ns, b.wait_ns);
+  // Steps of one alone could not be told from steps of both.
+  if (!a.step_device_ns.empty() && !b.step_device_ns.empty()) {
+    total.step_device_ns = a.step_device_ns;
+    total.step_device_ns.insert(total.step_device_ns.end(), b.step_device_ns.begin(),
+                                b.step_device_ns.end());
+  }
+  total.passes_run = a.passes_run + std::min(b.passes_run, UINT32_MAX - a.passes_run);
+  total.converged = a.converged && b.converged;
+  return total;
+}
+
+}  // namespace felsite
