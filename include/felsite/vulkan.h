@@ -1,20 +1,28 @@
 // The Vulkan backend: programs lowered to SPIR-V and run on a device, with the reference's bits.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "felsite/backend.h"
 #include "felsite/capabilities.h"
+#include "felsite/vulkan_devices.h"
 
 namespace felsite {
 
 struct VulkanOptions {
-  // Part of the device's name, or its position among the machine's devices; empty: the best.
+  // The device's position among those of the machine, part of its name, or at least eight digits
+  // of its UUID; empty: the one that FELSITE_DEVICE names, or the best.
   std::string device{};
   // Changes what the device has, by a list as codegen::apply_mask takes it, so that one device can
-  // stand in for a weaker one. More than the device has is UnsupportedFeature.
+  // stand in for a weaker one. The list may also name runtime features. More than the device has
+  // is UnsupportedFeature.
   std::string mask{};
+  // Bytes of static uploads that may stay on the device without anybody holding them.
+  std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
 };
 
 // Runs programs without grid barriers and collectives, in one pass; the others are refused with
@@ -24,5 +32,12 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& option
 // The mask that the backend lowers under with these options. Opens no device, so it may also hold
 // more than the device has.
 Result<codegen::Capabilities> vulkan_capabilities(const VulkanOptions& options = {});
+
+// All devices of the machine, with the verdict on each under these options. At most one is chosen.
+// None at all is an empty list; UnsupportedFeature where there is no Vulkan.
+Result<std::vector<VulkanDeviceInfo>> list_vulkan_devices(const VulkanOptions& options = {});
+
+// Whether a list is one that `mask` takes, on some device; BadInputs if not.
+Result<void> check_vulkan_mask(std::string_view list);
 
 }  // namespace felsite

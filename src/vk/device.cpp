@@ -1,35 +1,32 @@
 #include "vk/device.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 
-#include "vk/device_capabilities.h"
-#include "vk/device_choice.h"
+#include "dispatch/environment.h"
 #include "vk/feature_chain.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {
 
-// How long closing a device waits for work that already exceeded its timeout.
-constexpr std::chrono::seconds kGrace{5};
-
-std::uint64_t vulkan_timeout(std::chrono::nanoseconds timeout) {
-  return timeout == std::chrono::nanoseconds::max()
-             ? UINT64_MAX
-             : static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0));
+std::vector<DeviceSnapshot> read_snapshots(const Instance& instance,
+                                           std::span<const VkPhysicalDevice> devices) {
+  std::vector<DeviceSnapshot> snapshots;
+  for (const VkPhysicalDevice device : devices) {
+    snapshots.push_back(read_snapshot(device, instance.functions()));
+  }
+  return snapshots;
 }
 
-// Nothing runs on a lost device.
-bool has_ended(VkResult fence) { return fence == VK_SUCCESS || fence == VK_ERROR_DEVICE_LOST; }
-
-std::vector<DeviceSnapshot> read_snapshots(std::span<const VkPhysicalDevice> devices) {
-  std::vector<DeviceSnapshot> snapshots;
-  for (const VkPhysicalDevice device : devices) snapshots.push_back(read_snapshot(device));
-  return snapshots;
+std::vector<std::uint32_t> families_of(const DevicePlan& plan) {
+  std::vector<std::uint32_t> families{plan.compute_family};
+  const std::uint32_t transfer = plan.transfer_family.value_or(plan.compute_family);
+  if (transfer != plan.compute_family) families.push_back(transfer);
+  return families;
 }
 
 }  // namespace
@@ -39,67 +36,88 @@ Result<std::vector<DeviceSnapshot>> list_devices() {
   if (!instance) return std::unexpected(std::move(instance.error()));
   auto devices = (*instance)->physical_devices();
   if (!devices) return std::unexpected(std::move(devices.error()));
-  return read_snapshots(*devices);
+  return read_snapshots(**instance, *devices);
 }
 
-Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice) {
+DeviceWish with_environment(DeviceWish wish) {
+  if (wish.device.empty()) {
+    wish.device = dispatch::environment(dispatch::Variable::Device).value_or("");
+  }
+  return wish;
+}
+
+Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish, EditFunctions edit) {
   auto instance = Instance::shared();
   if (!instance) return std::unexpected(std::move(instance.error()));
   const auto physical = (*instance)->physical_devices();
   if (!physical) return std::unexpected(physical.error());
-  const auto snapshots = read_snapshots(*physical);
-  const auto chosen = choose_device(snapshots, choice.name_contains);
-  if (!chosen) return std::unexpected(chosen.error());
+  const auto snapshots = read_snapshots(**instance, *physical);
+  auto plan = plan_device(snapshots, with_environment(wish));
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  if (!plan->warning.empty()) fmt::print(stderr, "felsite: {}\n", plan->warning);
 
   std::unique_ptr<Device> device(new Device);
   device->instance_ = std::move(*instance);
-  device->snapshot_ = snapshots[*chosen];
-  if (auto created = device->create((*physical)[*chosen], choice); !created) {
-    return std::unexpected(std::move(created.error()));
-  }
+  device->snapshot_ = snapshots[plan->device];
+  device->plan_ = std::move(*plan);
+  device->physical_device_ = (*physical)[device->plan_.device];
+  Result<void> step = device->create();
+  if (step) step = device->prepare(edit);
+  if (!step) return std::unexpected(std::move(step.error()));
   return device;
 }
 
-Result<void> Device::create(VkPhysicalDevice physical_device, const DeviceChoice& choice) {
-  const codegen::Capabilities found = capabilities_of(snapshot_);
-  capabilities_ = choice.mask.value_or(found);
-  if (const auto excess = excess_of(capabilities_, found); !excess.empty()) {
-    return std::unexpected(unsupported(
-        fmt::format("The mask asks for more than the device has: {}.", fmt::join(excess, ", ")),
-        "narrow the mask, or choose another device.", snapshot_.name));
-  }
-  queue_family_ = compute_family(snapshot_).value_or(0);
-
-  FeatureChain features(snapshot_);
-  features.write(features_for(snapshot_, capabilities_));
+Result<void> Device::create() {
+  DeviceSnapshot opened = snapshot_;
+  opened.extensions = plan_.extensions;
+  FeatureChain features(opened);
+  features.write(plan_.features);
+  std::vector<const char*> extensions;
+  extensions.reserve(plan_.extensions.size());
+  for (const std::string& name : plan_.extensions) extensions.push_back(name.c_str());
   const float priority = 1;
-  VkDeviceQueueCreateInfo queue{};
-  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-  queue.queueFamilyIndex = queue_family_;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  std::vector<VkDeviceQueueCreateInfo> queues;
+  for (const std::uint32_t family : families_of(plan_)) {
+    VkDeviceQueueCreateInfo& queue = queues.emplace_back();
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueFamilyIndex = family;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+  }
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = features.head();
-  info.queueCreateInfoCount = 1;
-  info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = static_cast<std::uint32_t>(features.extensions().size());
-  info.ppEnabledExtensionNames = features.extensions().data();
-  VkResult result = vkCreateDevice(physical_device, &info, nullptr, &handle_);
+  info.queueCreateInfoCount = static_cast<std::uint32_t>(queues.size());
+  info.pQueueCreateInfos = queues.data();
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
+  const VkResult result =
+      instance_->functions().create_device(physical_device_, &info, nullptr, &handle_);
   if (result != VK_SUCCESS) {
     handle_ = VK_NULL_HANDLE;
     return std::unexpected(error(result, "open the device", ErrorCode::UnsupportedFeature));
   }
-  volkLoadDeviceTable(&functions_, handle_);
-  if (choice.edit_functions != nullptr) choice.edit_functions(functions_);
-  functions_.vkGetDeviceQueue(handle_, queue_family_, 0, &queue_);
+  return {};
+}
 
-  result = make_allocator({.instance = instance_->handle(),
-                           .physical_device = physical_device,
-                           .device = handle_,
-                           .functions = functions_,
-                           .api_version = snapshot_.api_version},
-                          allocator_);
+// What stands between a device and its use: functions, queues, allocator.
+Result<void> Device::prepare(EditFunctions edit) {
+  functions_ = load_device_functions(handle_, instance_->functions().get_device_proc_addr);
+  if (edit != nullptr) edit(functions_);
+  queue_families_ = families_of(plan_);
+  if (!adopted_) functions_.vkGetDeviceQueue(handle_, plan_.compute_family, 0, &queue_);
+  transfer_queue_ = queue_;
+  if (plan_.transfer_family.value_or(plan_.compute_family) != plan_.compute_family) {
+    functions_.vkGetDeviceQueue(handle_, *plan_.transfer_family, 0, &transfer_queue_);
+  }
+  const VkResult result = make_allocator({.instance = instance_->handle(),
+                                          .instance_functions = instance_->functions(),
+                                          .physical_device = physical_device_,
+                                          .device = handle_,
+                                          .functions = functions_,
+                                          .api_version = snapshot_.api_version,
+                                          .memory_budget = has(RuntimeFeature::MemoryBudget)},
+                                         allocator_);
   if (result != VK_SUCCESS) {
     allocator_ = VK_NULL_HANDLE;
     return std::unexpected(error(result, "make an allocator"));
@@ -108,64 +126,20 @@ Result<void> Device::create(VkPhysicalDevice physical_device, const DeviceChoice
 }
 
 Device::~Device() {
-  if (!abandoned_work_ends()) {
-    // Vulkan cannot end running work, and destroying what it uses would crash: what belongs to it
-    // stays for the rest of the process.
-    new std::vector<Abandoned>(std::move(abandoned_));
+  if (stays_open_) {
     new std::shared_ptr<Instance>(std::move(instance_));
     return;
   }
-  abandoned_.clear();
   if (allocator_ != VK_NULL_HANDLE) vmaDestroyAllocator(allocator_);
-  if (handle_ != VK_NULL_HANDLE) functions_.vkDestroyDevice(handle_, nullptr);
+  if (handle_ != VK_NULL_HANDLE && !adopted_) functions_.vkDestroyDevice(handle_, nullptr);
 }
 
 std::uint32_t Device::timestamp_bits() const {
-  return snapshot_.queue_families[queue_family_].timestamp_bits;
+  return snapshot_.queue_families[plan_.compute_family].timestamp_bits;
 }
 
 Error Device::error(VkResult result, std::string_view action, ErrorCode otherwise) const {
   return vulkan_error(result, action, snapshot_.name, otherwise);
-}
-
-Result<void> Device::submit(VkCommandBuffer commands, VkFence signalled) {
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
-  const std::lock_guard lock(queue_mutex_);
-  free_finished();
-  const VkResult result = functions_.vkQueueSubmit(queue_, 1, &info, signalled);
-  if (result != VK_SUCCESS) return std::unexpected(error(result, "submit work"));
-  return {};
-}
-
-Result<void> Device::wait(VkFence fence, std::chrono::nanoseconds timeout) const {
-  const VkResult result =
-      functions_.vkWaitForFences(handle_, 1, &fence, VK_TRUE, vulkan_timeout(timeout));
-  if (result == VK_SUCCESS) return {};
-  Error failed = error(result, "finish the work");
-  if (result == VK_TIMEOUT) failed.message = "The program did not finish within the timeout.";
-  return std::unexpected(std::move(failed));
-}
-
-void Device::abandon(VkFence fence, std::shared_ptr<void> resources) {
-  const std::lock_guard lock(queue_mutex_);
-  free_finished();
-  abandoned_.push_back({fence, std::move(resources)});
-}
-
-void Device::free_finished() {
-  std::erase_if(abandoned_, [&](const Abandoned& work) {
-    return has_ended(functions_.vkGetFenceStatus(handle_, work.fence));
-  });
-}
-
-bool Device::abandoned_work_ends() const {
-  return std::all_of(abandoned_.begin(), abandoned_.end(), [&](const Abandoned& work) {
-    return has_ended(
-        functions_.vkWaitForFences(handle_, 1, &work.fence, VK_TRUE, vulkan_timeout(kGrace)));
-  });
 }
 
 }  // namespace felsite::vk

@@ -1,30 +1,28 @@
-// An open device: logical device, one compute queue, allocator. Usable from many threads.
+// An open device: logical device, queues, allocator. Usable from many threads.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "felsite/capabilities.h"
 #include "felsite/error.h"
+#include "vk/device_plan.h"
 #include "vk/device_snapshot.h"
 #include "vk/handles.h"
 #include "vk/instance.h"
 #include "vk/vma.h"
 
+namespace felsite {
+struct VulkanInterop;
+}
+
 namespace felsite::vk {
 
-struct DeviceChoice {
-  std::string name_contains{};  // empty: any device; the strongest kind that fits is taken
-  // What to turn on and what programs will be lowered under; absent: all that was found. Asking
-  // for more than that is an error.
-  std::optional<codegen::Capabilities> mask{};
-  // Replaces functions of the device before anything is made with them, to inject faults.
-  void (*edit_functions)(VolkDeviceTable& functions) = nullptr;
-};
+// Replaces functions of the device before anything is made with them, to inject faults.
+using EditFunctions = void (*)(VolkDeviceTable& functions);
 
 class Device {
  public:
@@ -33,14 +31,26 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const DeviceSnapshot& snapshot() const { return snapshot_; }
+  const DevicePlan& plan() const { return plan_; }
+  bool has(RuntimeFeature feature) const { return plan_.has(feature); }
   // The mask in force: modules lowered under it run here.
-  const codegen::Capabilities& capabilities() const { return capabilities_; }
+  const codegen::Capabilities& capabilities() const { return plan_.capabilities; }
   const Instance& instance() const { return *instance_; }
+  // Whether it is the caller's, see felsite/vulkan_interop.h.
+  bool is_adopted() const { return adopted_; }
 
   VkDevice handle() const { return handle_; }
+  // What was an extension once is there by its core name too.
   const VolkDeviceTable& functions() const { return functions_; }
   VmaAllocator allocator() const { return allocator_; }
-  std::uint32_t queue_family() const { return queue_family_; }
+  std::uint32_t queue_family() const { return plan_.compute_family; }
+  // Both are used under the mutex, and they may be the same queue: where the plan has no queue for
+  // copies, or the compute queue stands in.
+  VkQueue compute_queue() const { return queue_; }
+  VkQueue transfer_queue() const { return transfer_queue_; }
+  std::mutex& queue_mutex() { return callers_mutex_ == nullptr ? own_mutex_ : *callers_mutex_; }
+  // One or two, without repetition: what buffers that both queues use are shared between.
+  std::span<const std::uint32_t> queue_families() const { return queue_families_; }
   std::uint32_t timestamp_bits() const;
 
   Error error(VkResult result, std::string_view action,
@@ -56,41 +66,47 @@ class Device {
     return Owned<Handle>(handle_, handle, destroy);
   }
 
-  Result<void> submit(VkCommandBuffer commands, VkFence signalled);
-  // VK_TIMEOUT is the error Timeout; the work then still runs.
-  Result<void> wait(VkFence fence, std::chrono::nanoseconds timeout) const;
-  // Takes over what a submission uses when its owner will not wait for it any longer. `fence` is
-  // one of the resources and tells when they may go.
-  void abandon(VkFence fence, std::shared_ptr<void> resources);
+  // Vulkan cannot end running work, and destroying what it uses would crash: the device then stays
+  // open for the rest of the process.
+  void leave_open() { stays_open_ = true; }
 
  private:
-  friend Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice);
-  struct Abandoned {
-    VkFence fence;
-    std::shared_ptr<void> resources;
-  };
-
+  friend Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish, EditFunctions edit);
+  friend Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
+                                                      const std::string& mask);
   Device() = default;
-  Result<void> create(VkPhysicalDevice physical_device, const DeviceChoice& choice);
-  void free_finished();
-  bool abandoned_work_ends() const;
+  Result<void> create();
+  Result<void> prepare(EditFunctions edit);
 
   std::shared_ptr<Instance> instance_;
   DeviceSnapshot snapshot_;
-  codegen::Capabilities capabilities_;
+  DevicePlan plan_;
+  VkPhysicalDevice physical_device_ = VK_NULL_HANDLE;
   VkDevice handle_ = VK_NULL_HANDLE;
+  bool adopted_ = false;  // device and queue are the caller's
   VolkDeviceTable functions_{};
   VmaAllocator allocator_ = VK_NULL_HANDLE;
-  std::uint32_t queue_family_ = 0;
+  std::vector<std::uint32_t> queue_families_;
   VkQueue queue_ = VK_NULL_HANDLE;
-  std::mutex queue_mutex_;  // guards the queue and the list
-  std::vector<Abandoned> abandoned_;
+  VkQueue transfer_queue_ = VK_NULL_HANDLE;
+  std::mutex own_mutex_;
+  std::mutex* callers_mutex_ = nullptr;
+  bool stays_open_ = false;
 };
 
 // Everything made with the device must be gone before it is.
-Result<std::unique_ptr<Device>> open_device(const DeviceChoice& choice = {});
+Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish = {},
+                                            EditFunctions edit = nullptr);
+
+// A device of the caller, used as far as the caller says it was set up for that: the rule stands in
+// felsite/vulkan_interop.h. The mask is that of a wish.
+Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
+                                             const std::string& mask = {});
 
 // All devices of the machine, also those that cannot be opened.
 Result<std::vector<DeviceSnapshot>> list_devices();
+
+// A wish that names no device means the one that FELSITE_DEVICE names, if that is set.
+DeviceWish with_environment(DeviceWish wish);
 
 }  // namespace felsite::vk

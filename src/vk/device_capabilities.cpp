@@ -122,7 +122,8 @@ std::vector<std::string> excess_of(const Capabilities& mask, const Capabilities&
   return excess;
 }
 
-OptionalFeatures features_for(const DeviceSnapshot& snapshot, const Capabilities& mask) {
+OptionalFeatures features_for(const DeviceSnapshot& snapshot, const Capabilities& mask,
+                              const RuntimeFeatures& runtime) {
   OptionalFeatures on = snapshot.features;
   on.int64 = mask.has(Feature::Int64);
   on.float64 = mask.has(Feature::Float64);
@@ -135,6 +136,8 @@ OptionalFeatures features_for(const DeviceSnapshot& snapshot, const Capabilities
   on.memory_model = mask.has(Feature::MemoryModel);
   on.memory_model_device_scope &= on.memory_model;
   on.robust_access = on.robust_access2 = mask.has(Feature::RobustAccess2);
+  on.timeline_semaphore = has(runtime, RuntimeFeature::TimelineSemaphores);
+  on.synchronization2 = has(runtime, RuntimeFeature::Synchronization2);
   return on;
 }
 

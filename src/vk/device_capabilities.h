@@ -7,6 +7,7 @@
 
 #include "felsite/capabilities.h"
 #include "vk/device_snapshot.h"
+#include "vk/runtime_features.h"
 
 namespace felsite::vk {
 
@@ -17,9 +18,10 @@ codegen::Capabilities capabilities_of(const DeviceSnapshot& snapshot);
 std::vector<std::string> excess_of(const codegen::Capabilities& mask,
                                    const codegen::Capabilities& found);
 
-// What to turn on so that modules lowered under `mask` are legal: what was found, less what the
-// mask leaves out. Robust access costs time and is turned on for RobustAccess2 alone: without that
-// guarantee kernels test their bounds themselves.
-OptionalFeatures features_for(const DeviceSnapshot& snapshot, const codegen::Capabilities& mask);
+// What to turn on so that modules lowered under `mask` are legal and the runtime has its features:
+// what was found, less what the mask leaves out. Robust access costs time and is turned on for
+// RobustAccess2 alone: without that guarantee kernels test their bounds themselves.
+OptionalFeatures features_for(const DeviceSnapshot& snapshot, const codegen::Capabilities& mask,
+                              const RuntimeFeatures& runtime);
 
 }  // namespace felsite::vk

@@ -1,38 +1,63 @@
 #include "vk/device_snapshot.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 
 #include "vk/feature_chain.h"
 
 namespace felsite::vk {
 namespace {
 
-std::vector<std::string> read_extensions(VkPhysicalDevice device) {
+// None if the driver does not answer: a device must not look weaker than it is.
+std::optional<std::vector<std::string>> read_extensions(VkPhysicalDevice device,
+                                                        const InstanceFunctions& functions) {
   std::uint32_t count = 0;
   std::vector<VkExtensionProperties> found;
   // VK_INCOMPLETE: a layer was added between the two calls.
   VkResult result = VK_INCOMPLETE;
   while (result == VK_INCOMPLETE) {
-    vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+    result = functions.enumerate_device_extensions(device, nullptr, &count, nullptr);
+    if (result != VK_SUCCESS) break;
     found.resize(count);
-    result = vkEnumerateDeviceExtensionProperties(device, nullptr, &count, found.data());
+    result = functions.enumerate_device_extensions(device, nullptr, &count, found.data());
   }
-  if (result != VK_SUCCESS) return {};  // a device without extensions is a device all the same
+  if (result != VK_SUCCESS) return std::nullopt;
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < count; ++i) names.emplace_back(found[i].extensionName);
   return names;
 }
 
-std::vector<QueueFamily> read_queue_families(VkPhysicalDevice device) {
+std::vector<QueueFamily> read_queue_families(VkPhysicalDevice device,
+                                             const InstanceFunctions& functions) {
   std::uint32_t count = 0;
-  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  functions.queue_family_properties(device, &count, nullptr);
   std::vector<VkQueueFamilyProperties> found(count);
-  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, found.data());
+  functions.queue_family_properties(device, &count, found.data());
   std::vector<QueueFamily> families;
   for (const VkQueueFamilyProperties& family : found) {
     families.push_back({family.queueFlags, family.queueCount, family.timestampValidBits});
   }
   return families;
+}
+
+void read_memory(VkPhysicalDevice device, const InstanceFunctions& functions, DeviceSnapshot& out) {
+  VkPhysicalDeviceMemoryProperties found{};
+  functions.memory_properties(device, &found);
+  for (std::uint32_t i = 0; i < found.memoryHeapCount; ++i) {
+    out.memory_heaps.push_back({found.memoryHeaps[i].size, found.memoryHeaps[i].flags});
+  }
+  for (std::uint32_t i = 0; i < found.memoryTypeCount; ++i) {
+    out.memory_types.push_back(
+        {found.memoryTypes[i].propertyFlags, found.memoryTypes[i].heapIndex});
+  }
+}
+
+std::string hex_text(std::span<const std::uint8_t> bytes) {
+  std::string text;
+  for (const std::uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 void read_limits(const VkPhysicalDeviceLimits& limits, SnapshotLimits& out) {
@@ -44,10 +69,14 @@ void read_limits(const VkPhysicalDeviceLimits& limits, SnapshotLimits& out) {
   out.storage_buffers_per_set = limits.maxDescriptorSetStorageBuffers;
   out.push_constant_bytes = limits.maxPushConstantsSize;
   out.storage_buffer_range = limits.maxStorageBufferRange;
+  out.storage_buffer_alignment = limits.minStorageBufferOffsetAlignment;
+  out.non_coherent_atom = limits.nonCoherentAtomSize;
+  out.allocations = limits.maxMemoryAllocationCount;
   out.timestamp_period_ns = limits.timestampPeriod;
 }
 
-void read_properties(VkPhysicalDevice device, DeviceSnapshot& out) {
+void read_properties(VkPhysicalDevice device, const InstanceFunctions& functions,
+                     DeviceSnapshot& out) {
   VkPhysicalDeviceSubgroupProperties subgroups{};
   subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
   VkPhysicalDeviceMaintenance3Properties allocations{};
@@ -55,23 +84,37 @@ void read_properties(VkPhysicalDevice device, DeviceSnapshot& out) {
   allocations.pNext = &subgroups;
   VkPhysicalDeviceProperties2 core{};
   core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  core.pNext = &allocations;
+  VkPhysicalDeviceIDProperties identity{};
+  identity.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  identity.pNext = &allocations;
+  core.pNext = &identity;
+  // A struct that the device does not know must not be chained.
+  const auto link = [&](auto& next, VkStructureType type, const char* extension,
+                        std::uint32_t core_version) {
+    next.sType = type;
+    if (!out.offers(extension, core_version)) return;
+    next.pNext = core.pNext;
+    core.pNext = &next;
+  };
   VkPhysicalDeviceDriverProperties driver{};
-  driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
-  if (out.offers(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, VK_API_VERSION_1_2)) {
-    driver.pNext = core.pNext;
-    core.pNext = &driver;
-  }
+  link(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+       VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, VK_API_VERSION_1_2);
   VkPhysicalDeviceFloatControlsProperties floats{};
-  floats.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES;
-  if (out.offers(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2)) {
-    floats.pNext = core.pNext;
-    core.pNext = &floats;
-  }
-  vkGetPhysicalDeviceProperties2(device, &core);
+  link(floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES,
+       VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2);
+  VkPhysicalDevicePushDescriptorPropertiesKHR pushed{};
+  link(pushed, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR,
+       VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, kNeverCore);
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT imported{};
+  link(imported, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT,
+       VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, kNeverCore);
+  functions.properties2(device, &core);
 
   read_limits(core.properties.limits, out.limits);
   out.limits.allocation_bytes = allocations.maxMemoryAllocationSize;
+  out.limits.push_descriptors = pushed.maxPushDescriptors;
+  out.limits.host_pointer_alignment = imported.minImportedHostPointerAlignment;
+  out.uuid = hex_text(identity.deviceUUID);
   out.driver = driver.driverID;
   out.driver_name = driver.driverName;
   out.driver_info = driver.driverInfo;
@@ -95,22 +138,28 @@ bool DeviceSnapshot::offers(std::string_view extension, std::uint32_t core_versi
   return api_version >= core_version || has_extension(extension);
 }
 
-DeviceSnapshot read_snapshot(VkPhysicalDevice device) {
+DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& functions) {
   DeviceSnapshot snapshot;
   VkPhysicalDeviceProperties basics{};
-  vkGetPhysicalDeviceProperties(device, &basics);
+  functions.properties(device, &basics);
   snapshot.name = basics.deviceName;
+  snapshot.stated_version = basics.apiVersion;
   snapshot.api_version = std::min(basics.apiVersion, kHighestApiVersion);
   snapshot.type = basics.deviceType;
+  snapshot.vendor_id = basics.vendorID;
+  snapshot.device_id = basics.deviceID;
   snapshot.driver_version = basics.driverVersion;
   read_limits(basics.limits, snapshot.limits);
-  snapshot.queue_families = read_queue_families(device);
+  snapshot.queue_families = read_queue_families(device, functions);
+  read_memory(device, functions, snapshot);
   // A Vulkan 1.0 device cannot be asked more; it is refused later, with its name.
   if (snapshot.api_version < VK_API_VERSION_1_1) return snapshot;
-  snapshot.extensions = read_extensions(device);
-  read_properties(device, snapshot);
+  auto extensions = read_extensions(device, functions);
+  snapshot.is_complete = extensions.has_value();
+  if (extensions) snapshot.extensions = std::move(*extensions);
+  read_properties(device, functions, snapshot);
   FeatureChain features(snapshot);
-  vkGetPhysicalDeviceFeatures2(device, features.head());
+  functions.features2(device, features.head());
   snapshot.features = features.read();
   return snapshot;
 }
@@ -124,6 +173,17 @@ std::optional<std::uint32_t> compute_family(const DeviceSnapshot& snapshot) {
     if (!found) found = i;
   }
   return found;
+}
+
+std::optional<std::uint32_t> transfer_family(const DeviceSnapshot& snapshot) {
+  // Families for video and the like copy too, on hardware that is not made for it.
+  constexpr VkQueueFlags kCopies = VK_QUEUE_TRANSFER_BIT;
+  constexpr VkQueueFlags kNoMatter = VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+  for (std::uint32_t i = 0; i < snapshot.queue_families.size(); ++i) {
+    const QueueFamily& family = snapshot.queue_families[i];
+    if (family.queues != 0 && (family.flags & ~kNoMatter) == kCopies) return i;
+  }
+  return std::nullopt;
 }
 
 }  // namespace felsite::vk

@@ -11,12 +11,24 @@
 #include <string_view>
 #include <vector>
 
+#include "vk/instance_functions.h"
+
 namespace felsite::vk {
 
 struct QueueFamily {
   VkQueueFlags flags = 0;
   std::uint32_t queues = 0;
   std::uint32_t timestamp_bits = 0;  // 0: no timestamps
+};
+
+struct MemoryHeap {
+  std::uint64_t bytes = 0;
+  VkMemoryHeapFlags flags = 0;
+};
+
+struct MemoryType {
+  VkMemoryPropertyFlags flags = 0;
+  std::uint32_t heap = 0;  // position among the heaps
 };
 
 // Of the optional features, those that kernels or the runtime use.
@@ -35,6 +47,8 @@ struct OptionalFeatures {
   bool robust_access = false;
   bool robust_access2 = false;  // with null descriptors, which stand for empty buffers
   bool maintenance4 = false;
+  bool timeline_semaphore = false;
+  bool synchronization2 = false;
 };
 
 // What the device's arithmetic promises; nothing of it has to be turned on.
@@ -60,20 +74,33 @@ struct SnapshotLimits {
   std::uint32_t storage_buffers_per_set = 24;
   std::uint32_t push_constant_bytes = 128;
   std::uint64_t storage_buffer_range = std::uint64_t{1} << 27;
+  std::uint64_t storage_buffer_alignment = 256;  // of a binding's offset
+  std::uint64_t non_coherent_atom = 256;         // of ranges that are flushed
   std::uint64_t allocation_bytes = std::uint64_t{1} << 30;
+  std::uint32_t allocations = 4096;          // at one time
+  std::uint32_t push_descriptors = 0;        // 0: none, as without the extension
+  std::uint64_t host_pointer_alignment = 0;  // of imported host memory; 0: nothing is imported
   float timestamp_period_ns = 1;
 };
 
+// What one physical device says, and nothing that is concluded from it.
 struct DeviceSnapshot {
   std::string name;
-  std::uint32_t api_version = VK_API_VERSION_1_1;  // the device's, or the highest Felsite uses
+  std::string uuid;  // 32 hexadecimal digits; empty where the device cannot say
+  std::uint32_t vendor_id = 0;
+  std::uint32_t device_id = 0;
+  std::uint32_t stated_version = VK_API_VERSION_1_1;
+  std::uint32_t api_version = VK_API_VERSION_1_1;  // that, or the highest Felsite uses
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   VkDriverId driver{};  // 0 where the device does not say
   std::string driver_name;
   std::string driver_info;
   std::uint32_t driver_version = 0;
+  bool is_complete = true;  // not where the driver failed to answer
   std::vector<std::string> extensions;
   std::vector<QueueFamily> queue_families;
+  std::vector<MemoryHeap> memory_heaps;
+  std::vector<MemoryType> memory_types;
   OptionalFeatures features;
   FloatControls float_controls;
   SubgroupFacts subgroups;
@@ -85,12 +112,15 @@ struct DeviceSnapshot {
 };
 
 inline constexpr std::uint32_t kNeverCore = UINT32_MAX;
+// The headers have its name only among what is not final yet.
+inline constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
 inline constexpr std::uint32_t kHighestApiVersion = VK_API_VERSION_1_3;
 
-// Needs volk loaded with the instance that the device belongs to.
-DeviceSnapshot read_snapshot(VkPhysicalDevice device);
+DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& functions);
 
 // The queue family to compute on; one with timestamps if there is one.
 std::optional<std::uint32_t> compute_family(const DeviceSnapshot& snapshot);
+// One that copies and does nothing else: its queues run beside the compute queue.
+std::optional<std::uint32_t> transfer_family(const DeviceSnapshot& snapshot);
 
 }  // namespace felsite::vk

@@ -9,7 +9,6 @@ void FeatureChain::link(const DeviceSnapshot& device, Struct& next, VkStructureT
   next.sType = type;
   tail_->pNext = reinterpret_cast<VkBaseOutStructure*>(&next);
   tail_ = tail_->pNext;
-  if (device.api_version < core_version) extensions_.push_back(extension);
 }
 
 FeatureChain::FeatureChain(const DeviceSnapshot& device) {
@@ -32,11 +31,10 @@ FeatureChain::FeatureChain(const DeviceSnapshot& device) {
        VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, kNeverCore);
   link(device, maintenance4_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
        VK_KHR_MAINTENANCE_4_EXTENSION_NAME, VK_API_VERSION_1_3);
-  // It has no features, only properties and what modules may then say.
-  const char* const float_controls = VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME;
-  if (device.api_version < VK_API_VERSION_1_2 && device.has_extension(float_controls)) {
-    extensions_.push_back(float_controls);
-  }
+  link(device, timeline_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+       VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2);
+  link(device, synchronization2_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+       VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, VK_API_VERSION_1_3);
 }
 
 OptionalFeatures FeatureChain::read() const {
@@ -56,6 +54,8 @@ OptionalFeatures FeatureChain::read() const {
       .robust_access2 =
           robustness2_.robustBufferAccess2 == VK_TRUE && robustness2_.nullDescriptor == VK_TRUE,
       .maintenance4 = maintenance4_.maintenance4 == VK_TRUE,
+      .timeline_semaphore = timeline_.timelineSemaphore == VK_TRUE,
+      .synchronization2 = synchronization2_.synchronization2 == VK_TRUE,
   };
 }
 
@@ -75,6 +75,8 @@ void FeatureChain::write(const OptionalFeatures& features) {
   robustness2_.robustBufferAccess2 = features.robust_access2;
   robustness2_.nullDescriptor = features.robust_access2;
   maintenance4_.maintenance4 = features.maintenance4;
+  timeline_.timelineSemaphore = features.timeline_semaphore;
+  synchronization2_.synchronization2 = features.synchronization2;
 }
 
 }  // namespace felsite::vk

@@ -4,8 +4,6 @@
 
 #include <volk.h>
 
-#include <vector>
-
 #include "vk/device_snapshot.h"
 
 namespace felsite::vk {
@@ -13,14 +11,13 @@ namespace felsite::vk {
 class FeatureChain {
  public:
   // Links only what the device offers: a struct that a device does not know must not be chained.
-  // Needs name, version and extensions of the snapshot, nothing else.
+  // Needs version and extensions of the snapshot, nothing else. For a new device the extensions
+  // are those that will be turned on.
   explicit FeatureChain(const DeviceSnapshot& device);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
   VkPhysicalDeviceFeatures2* head() { return &core_; }
-  // Those that have to be turned on for the chain to be legal.
-  const std::vector<const char*>& extensions() const { return extensions_; }
 
   OptionalFeatures read() const;
   void write(const OptionalFeatures& features);
@@ -39,8 +36,9 @@ class FeatureChain {
   VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures subgroup_types_{};
   VkPhysicalDeviceRobustness2FeaturesEXT robustness2_{};
   VkPhysicalDeviceMaintenance4Features maintenance4_{};
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline_{};
+  VkPhysicalDeviceSynchronization2Features synchronization2_{};
   VkBaseOutStructure* tail_ = nullptr;
-  std::vector<const char*> extensions_;
 };
 
 }  // namespace felsite::vk

@@ -1,7 +1,7 @@
 #include "vk/instance.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <mutex>
 #include <string_view>
 
 #include "vk/device_snapshot.h"
@@ -10,9 +10,7 @@
 namespace felsite::vk {
 namespace {
 
-constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
-
-// Guards volk's global functions and the instance they belong to, also while it is destroyed.
+// Guards the open instance, also while it is destroyed: a new one waits for that.
 std::mutex& instance_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -22,41 +20,23 @@ std::weak_ptr<Instance>& open_instance() {
   return instance;
 }
 
-bool validation_wanted() {
-  const char* const value = std::getenv("FELSITE_VALIDATION");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
-bool has_validation_layer() {
-  std::uint32_t count = 0;
-  if (vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkLayerProperties> layers(count);
-  if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
-  return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
-    return std::string_view(layer.layerName) == kValidationLayer;
-  });
-}
-
-VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
-                                            VkDebugUtilsMessageTypeFlagsEXT,
-                                            const VkDebugUtilsMessengerCallbackDataEXT* data,
-                                            void* log) {
-  static_cast<ValidationLog*>(log)->add(data->pMessage);
-  return VK_FALSE;
+// With room at first try: each of the calls makes the loader look for all drivers and open them,
+// which takes a millisecond.
+std::vector<VkExtensionProperties> instance_extensions() {
+  std::vector<VkExtensionProperties> found(64);
+  while (true) {
+    auto count = static_cast<std::uint32_t>(found.size());
+    const VkResult result = vkEnumerateInstanceExtensionProperties(nullptr, &count, found.data());
+    if (result == VK_INCOMPLETE) {
+      found.resize(2 * found.size());
+      continue;
+    }
+    found.resize(result == VK_SUCCESS ? count : 0);
+    return found;
+  }
 }
 
 }  // namespace
-
-void ValidationLog::add(std::string message) {
-  ++count_;
-  const std::lock_guard lock(mutex_);
-  if (kept_.size() < kMostKept) kept_.push_back(std::move(message));
-}
-
-std::vector<std::string> ValidationLog::messages() const {
-  const std::lock_guard lock(mutex_);
-  return kept_;
-}
 
 Result<std::shared_ptr<Instance>> Instance::shared() {
   std::unique_lock lock(instance_mutex());
@@ -70,63 +50,86 @@ Result<std::shared_ptr<Instance>> Instance::shared() {
   return instance;
 }
 
-Result<void> Instance::create() {
-  static const VkResult loader = volkInitialize();  // once: it never closes the library again
-  if (loader != VK_SUCCESS) {
-    return std::unexpected(unsupported("There is no Vulkan loader on this machine.",
-                                       "install a Vulkan loader and a driver (Mesa's lavapipe "
-                                       "needs no GPU), or use the reference backend.",
-                                       ""));
+Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetInstanceProcAddr from,
+                                                  bool debug_utils) {
+  if (from == nullptr) {
+    if (auto opened = open_loader(); !opened) return std::unexpected(std::move(opened.error()));
+    from = vkGetInstanceProcAddr;
   }
+  std::shared_ptr<Instance> instance(new Instance);
+  instance->handle_ = handle;
+  instance->adopted_ = true;
+  instance->names_objects_ = debug_utils;
+  instance->functions_ = load_instance_functions(handle, from);
+  return instance;
+}
+
+Result<void> Instance::create() {
+  if (auto opened = open_loader(); !opened) return opened;
   if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
     return std::unexpected(unsupported("The Vulkan loader knows Vulkan 1.0 only.",
                                        "install a loader for Vulkan 1.1 or later.", ""));
   }
-  const bool validate = validation_wanted() && has_validation_layer();
+  const auto validation = wanted_validation();
+  if (!validation) return std::unexpected(validation.error());
   VkApplicationInfo application{};
   application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
   application.pApplicationName = "felsite";
   application.pEngineName = "felsite";
   application.apiVersion = kHighestApiVersion;
-  const char* const debug_utils = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  if (validate) {
+  const std::vector<VkExtensionProperties> known = instance_extensions();
+  const auto has_extension = [&](std::string_view name) {
+    return std::ranges::any_of(known, [&](const VkExtensionProperties& extension) {
+      return name == extension.extensionName;
+    });
+  };
+  std::vector<const char*> extensions;
+  // Without it the loader hides devices that are not fully Vulkan, such as MoltenVK's.
+  if (has_extension(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+    info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
+  }
+  // The layer brings it, whatever loader and driver have.
+  names_objects_ =
+      *validation != Validation::Off || has_extension(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  if (names_objects_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  if (*validation != Validation::Off) {
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
-    info.enabledExtensionCount = 1;  // the layer itself brings it, whatever the driver has
-    info.ppEnabledExtensionNames = &debug_utils;
   }
+  const VkValidationFeatureEnableEXT hazards =
+      VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  VkValidationFeaturesEXT features{};
+  features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
+  features.enabledValidationFeatureCount = 1;
+  features.pEnabledValidationFeatures = &hazards;
+  if (*validation == Validation::Synchronization) {
+    extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    info.pNext = &features;
+  }
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   const VkResult result = vkCreateInstance(&info, nullptr, &handle_);
   if (result != VK_SUCCESS) {
     handle_ = VK_NULL_HANDLE;
     return std::unexpected(
         vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature));
   }
-  volkLoadInstanceOnly(handle_);
-  if (validate) watch_validation();
+  functions_ = load_instance_functions(handle_, vkGetInstanceProcAddr);
+  // Without the messenger `validated()` says so; the work does not depend on it.
+  if (*validation != Validation::Off)
+    messenger_ = make_messenger(handle_, functions_, validation_log_);
   return {};
 }
 
-void Instance::watch_validation() {
-  VkDebugUtilsMessengerCreateInfoEXT info{};
-  info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
-  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
-                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
-  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
-  info.pfnUserCallback = note_message;
-  info.pUserData = &validation_log_;
-  // Without the messenger `validated()` says so; the work itself does not depend on it.
-  if (vkCreateDebugUtilsMessengerEXT(handle_, &info, nullptr, &messenger_) != VK_SUCCESS) {
-    messenger_ = VK_NULL_HANDLE;
-  }
-}
-
 Instance::~Instance() {
+  if (adopted_) return;
   const std::lock_guard lock(instance_mutex());
-  if (messenger_ != VK_NULL_HANDLE) vkDestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
-  if (handle_ != VK_NULL_HANDLE) vkDestroyInstance(handle_, nullptr);
+  if (messenger_ != VK_NULL_HANDLE) functions_.destroy_messenger(handle_, messenger_, nullptr);
+  if (handle_ != VK_NULL_HANDLE) functions_.destroy_instance(handle_, nullptr);
 }
 
 Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
@@ -134,10 +137,10 @@ Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
   VkResult result = VK_INCOMPLETE;
   while (result == VK_INCOMPLETE) {  // a device was plugged in between the two calls
     std::uint32_t count = 0;
-    result = vkEnumeratePhysicalDevices(handle_, &count, nullptr);
+    result = functions_.enumerate_physical_devices(handle_, &count, nullptr);
     if (result != VK_SUCCESS) break;
     devices.resize(count);
-    result = vkEnumeratePhysicalDevices(handle_, &count, devices.data());
+    result = functions_.enumerate_physical_devices(handle_, &count, devices.data());
     devices.resize(count);
   }
   if (result != VK_SUCCESS) {

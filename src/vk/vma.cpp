@@ -7,9 +7,9 @@ namespace felsite::vk {
 VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) {
   const VolkDeviceTable& table = target.functions;
   VmaVulkanFunctions functions{};
-  functions.vkGetPhysicalDeviceProperties = vkGetPhysicalDeviceProperties;
-  functions.vkGetPhysicalDeviceMemoryProperties = vkGetPhysicalDeviceMemoryProperties;
-  functions.vkGetPhysicalDeviceMemoryProperties2KHR = vkGetPhysicalDeviceMemoryProperties2;
+  functions.vkGetPhysicalDeviceProperties = target.instance_functions.properties;
+  functions.vkGetPhysicalDeviceMemoryProperties = target.instance_functions.memory_properties;
+  functions.vkGetPhysicalDeviceMemoryProperties2KHR = target.instance_functions.memory_properties2;
   functions.vkAllocateMemory = table.vkAllocateMemory;
   functions.vkFreeMemory = table.vkFreeMemory;
   functions.vkMapMemory = table.vkMapMemory;
@@ -33,11 +33,15 @@ VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) 
   functions.vkGetDeviceImageMemoryRequirements = table.vkGetDeviceImageMemoryRequirements;
 
   VmaAllocatorCreateInfo info{};
+  if (target.memory_budget) info.flags |= VMA_ALLOCATOR_CREATE_EXT_MEMORY_BUDGET_BIT;
   info.instance = target.instance;
   info.physicalDevice = target.physical_device;
   info.device = target.device;
   info.pVulkanFunctions = &functions;
   info.vulkanApiVersion = target.api_version;
+  // The first block is an eighth of it. With the allocator's own 256 MiB that would be 32 MiB, and
+  // SwiftShader writes zeros all over it before the first small buffer is there.
+  info.preferredLargeHeapBlockSize = VkDeviceSize{32} << 20;
   return vmaCreateAllocator(&info, &allocator);
 }
 

@@ -1,0 +1,79 @@
+#include "vk/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "dispatch/environment.h"
+
+namespace felsite::vk {
+namespace {
+
+bool has_layer() {
+  std::uint32_t count = 0;
+  if (vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkLayerProperties> layers(count);
+  if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
+  return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
+    return std::string_view(layer.layerName) == kValidationLayer;
+  });
+}
+
+VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
+                                            VkDebugUtilsMessageTypeFlagsEXT,
+                                            const VkDebugUtilsMessengerCallbackDataEXT* data,
+                                            void* log) {
+  fmt::print(stderr, "felsite: validation: {}\n", data->pMessage);
+  static_cast<ValidationLog*>(log)->add(data->pMessage);
+  return VK_FALSE;
+}
+
+}  // namespace
+
+Result<Validation> wanted_validation() {
+  const std::string value = dispatch::environment(dispatch::Variable::Validation).value_or("0");
+  if (value != "0" && value != "1" && value != "sync") {
+    return std::unexpected(
+        Error{.code = ErrorCode::BadInputs,
+              .message = fmt::format("FELSITE_VALIDATION is `{}`, which means nothing.", value),
+              .fix = "set it to 1 or sync, or unset it.",
+              .context = {}});
+  }
+  if (value == "0") return Validation::Off;
+  if (!has_layer()) {
+    fmt::print(stderr, "felsite: FELSITE_VALIDATION is set, and {} is not installed.\n",
+               kValidationLayer);
+    return Validation::Off;
+  }
+  return value == "sync" ? Validation::Synchronization : Validation::On;
+}
+
+void ValidationLog::add(std::string message) {
+  ++count_;
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() < kMostKept) kept_.push_back(std::move(message));
+}
+
+std::vector<std::string> ValidationLog::messages() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
+VkDebugUtilsMessengerEXT make_messenger(VkInstance instance, const InstanceFunctions& functions,
+                                        ValidationLog& log) {
+  if (functions.create_messenger == nullptr) return VK_NULL_HANDLE;
+  VkDebugUtilsMessengerCreateInfoEXT info{};
+  info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+  info.messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                         VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+  info.messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+  info.pfnUserCallback = note_message;
+  info.pUserData = &log;
+  VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+  const VkResult result = functions.create_messenger(instance, &info, nullptr, &messenger);
+  return result == VK_SUCCESS ? messenger : VK_NULL_HANDLE;
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,44 @@
+// Vulkan's validation layer: whether it is wanted, and what it complained about.
+#pragma once
+
+#include <volk.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "felsite/error.h"
+#include "vk/instance_functions.h"
+
+namespace felsite::vk {
+
+inline constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+
+enum class Validation : std::uint8_t { Off, On, Synchronization };
+
+// What FELSITE_VALIDATION says. Off, with a word on standard error, where the layer is not
+// installed: the work itself does not depend on it. Needs the loader open.
+Result<Validation> wanted_validation();
+
+// Messages of the layer, which also go to standard error.
+class ValidationLog {
+ public:
+  void add(std::string message);
+  std::uint64_t count() const { return count_; }
+  // The first few; a broken program can repeat one a million times.
+  std::vector<std::string> messages() const;
+
+ private:
+  static constexpr std::size_t kMostKept = 32;
+  std::atomic<std::uint64_t> count_ = 0;
+  mutable std::mutex mutex_;
+  std::vector<std::string> kept_;
+};
+
+// Fills the log from now on; null if that cannot be arranged. The log must outlive it.
+VkDebugUtilsMessengerEXT make_messenger(VkInstance instance, const InstanceFunctions& functions,
+                                        ValidationLog& log);
+
+}  // namespace felsite::vk
