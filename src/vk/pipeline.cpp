@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "vk/debug_names.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -47,7 +48,13 @@ Result<void> check_fits(const Device& device, const Kernel& kernel) {
   return check("bytes of push constants", push_constant_bytes(kernel), limits.push_constant_bytes);
 }
 
-Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const Kernel& kernel) {
+bool can_push(const Device& device, const Kernel& kernel) {
+  return device.plan().has(RuntimeFeature::PushDescriptors) &&
+         bindings_of(kernel).size() <= device.snapshot().limits.push_descriptors;
+}
+
+Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const Kernel& kernel,
+                                                     bool pushed) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const std::uint32_t binding : bindings_of(kernel)) {
     bindings.push_back({.binding = binding,
@@ -58,6 +65,7 @@ Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const
   }
   VkDescriptorSetLayoutCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  if (pushed) info.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
   info.bindingCount = static_cast<std::uint32_t>(bindings.size());
   info.pBindings = bindings.data();
   return device.make<VkDescriptorSetLayout>(device.functions().vkCreateDescriptorSetLayout,
@@ -82,7 +90,7 @@ Result<Owned<VkPipelineLayout>> make_layout(const Device& device, const Kernel& 
 }
 
 Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kernel& kernel,
-                                                VkPipelineLayout layout) {
+                                                VkPipelineLayout layout, VkPipelineCache cache) {
   const VolkDeviceTable& functions = device.functions();
   VkShaderModuleCreateInfo module_info{};
   module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -104,8 +112,7 @@ Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kern
   info.stage.pName = "main";
   info.layout = layout;
   VkPipeline pipeline = VK_NULL_HANDLE;
-  result = functions.vkCreateComputePipelines(device.handle(), VK_NULL_HANDLE, 1, &info, nullptr,
-                                              &pipeline);
+  result = functions.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
   if (result != VK_SUCCESS) {
     return std::unexpected(
         device.error(result, "compile the kernel", ErrorCode::KernelCompileFailed));
@@ -128,17 +135,26 @@ std::uint32_t push_constant_bytes(const Kernel& kernel) {
   return static_cast<std::uint32_t>(kernel.parameters.size() * sizeof(std::uint32_t));
 }
 
-Result<Pipeline> make_pipeline(const Device& device, const Kernel& kernel) {
+Result<Pipeline> make_pipeline(const Device& device, const Kernel& kernel, std::string_view name,
+                               VkPipelineCache cache) {
   if (auto fits = check_fits(device, kernel); !fits) {
     return std::unexpected(std::move(fits.error()));
   }
-  auto set_layout = make_set_layout(device, kernel);
+  Pipeline made{.pushes_descriptors = can_push(device, kernel),
+                .set_layout = {},
+                .layout = {},
+                .pipeline = {}};
+  auto set_layout = make_set_layout(device, kernel, made.pushes_descriptors);
   if (!set_layout) return std::unexpected(std::move(set_layout.error()));
-  auto layout = make_layout(device, kernel, set_layout->get());
+  made.set_layout = std::move(*set_layout);
+  auto layout = make_layout(device, kernel, made.set_layout.get());
   if (!layout) return std::unexpected(std::move(layout.error()));
-  auto pipeline = make_compute_pipeline(device, kernel, layout->get());
+  made.layout = std::move(*layout);
+  auto pipeline = make_compute_pipeline(device, kernel, made.layout.get(), cache);
   if (!pipeline) return std::unexpected(std::move(pipeline.error()));
-  return Pipeline{std::move(*set_layout), std::move(*layout), std::move(*pipeline)};
+  made.pipeline = std::move(*pipeline);
+  name_object(device, VK_OBJECT_TYPE_PIPELINE, made.pipeline.get(), name);
+  return made;
 }
 
 }  // namespace felsite::vk

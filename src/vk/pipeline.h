@@ -9,6 +9,7 @@
 namespace felsite::vk {
 
 struct Pipeline {
+  bool pushes_descriptors = false;  // instead of taking sets
   Owned<VkDescriptorSetLayout> set_layout;
   Owned<VkPipelineLayout> layout;
   Owned<VkPipeline> pipeline;
@@ -22,6 +23,7 @@ std::uint32_t push_constant_bytes(const codegen::Kernel& kernel);
 
 // UnsupportedFeature if the kernel was lowered for more than the device's mask,
 // KernelCompileFailed if the driver refuses it.
-Result<Pipeline> make_pipeline(const Device& device, const codegen::Kernel& kernel);
+Result<Pipeline> make_pipeline(const Device& device, const codegen::Kernel& kernel,
+                               std::string_view name, VkPipelineCache cache = VK_NULL_HANDLE);
 
 }  // namespace felsite::vk

@@ -1,112 +1,121 @@
 #include "vk/run_kernel.h"
 
-#include <cmath>
-#include <cstring>
+#include <fmt/format.h>
 
-#include "vk/bound_resources.h"
-#include "vk/kernel_status.h"
+#include "dispatch/caller_memory.h"
+#include "vk/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Result<dispatch::BindingPlan> plan_inputs(const ir::Program& program,
-                                          std::span<const ByteSpan> inputs) {
-  std::vector<std::uint64_t> sizes;
-  for (const ByteSpan input : inputs) sizes.push_back(input.size());
-  return dispatch::plan_bindings(program, sizes, {});
-}
-
-Result<std::chrono::nanoseconds> device_time(const BoundResources& bound) {
-  const Device& device = bound.kernel->device;
-  std::array<std::uint64_t, 2> ticks{};
-  const VkResult result = device.functions().vkGetQueryPoolResults(
-      device.handle(), bound.timestamps.get(), 0, 2, sizeof ticks, ticks.data(), sizeof ticks[0],
-      VK_QUERY_RESULT_64_BIT);
-  if (result != VK_SUCCESS) return std::unexpected(device.error(result, "read the timestamps"));
-  const std::uint32_t bits = device.timestamp_bits();
-  const std::uint64_t mask = bits >= 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
-  const auto elapsed = static_cast<double>((ticks[1] - ticks[0]) & mask);
-  const double period = device.snapshot().limits.timestamp_period_ns;
-  return std::chrono::nanoseconds(std::llround(elapsed * period));
+// Nobody sees this kernel's grid but the kernel, so it cannot be run in parts.
+Result<void> check_grid(const Device& device, const Launch& launch) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::uint32_t most = device.capabilities().limits.workgroup_count[axis];
+    if (launch.grid[axis] <= most) continue;
+    return std::unexpected(
+        over_limit(fmt::format("The grid has {} workgroups on axis {}; the device takes {}.",
+                               launch.grid[axis], "xyz"[axis], most),
+                   "use fewer workgroups on that axis, or larger ones.", device.snapshot().name,
+                   launch.grid[axis], most));
+  }
+  return {};
 }
 
 }  // namespace
 
-BoundKernel::BoundKernel(std::shared_ptr<BoundResources> resources)
-    : resources_(std::move(resources)) {}
-BoundKernel::BoundKernel(BoundKernel&& other) noexcept = default;
+// Work that exceeded its timeout may run still; a while later it has to be left to itself.
+KernelContext::~KernelContext() {
+  if (queue == nullptr || queue->drain(std::chrono::seconds(5))) return;
+  queue->leak();
+  new std::unique_ptr<WorkQueue>(std::move(queue));
+}
 
-BoundKernel::~BoundKernel() {
-  if (resources_ == nullptr || !running_) return;
-  Device& device = resources_->kernel->device;
-  const VkFence fence = resources_->fence.get();
-  device.abandon(fence, std::move(resources_));
+Result<void> BoundKernel::make_recording(const Launch& launch) {
+  const SharedKernel& kernel = context_->kernel;
+  auto parameters = parameter_words(*kernel, plan_, launch.grid, launch.variables);
+  if (!parameters) return std::unexpected(std::move(parameters.error()));
+  KernelStep step{.kernel = kernel,
+                  .buffers = {},
+                  .grid = launch.grid,
+                  .indirect = {},
+                  .parameters = std::move(*parameters),
+                  .name = std::string(kernel->program.name()),
+                  .caller_step = 0};
+  for (const codegen::BufferBinding& binding : kernel->kernel.buffers) {
+    const std::uint64_t bytes = plan_.buffers[binding.buffer].bytes;
+    step.buffers.push_back({nullptr, 0, bytes});
+    // Checked before anything so large is allocated.
+    if (auto fits = check_ranges(context_->memory.device(), step); !fits) return fits;
+    auto buffer =
+        context_->memory.make(Place::Control, bytes, kernel->program.buffer(binding.buffer).name);
+    if (!buffer) return std::unexpected(std::move(buffer.error()));
+    step.buffers.back().buffer = *buffer;
+    buffers_.push_back(std::move(*buffer));
+  }
+  Sequence sequence;
+  sequence.name = step.name;
+  sequence.measured = launch.measure_device_time;
+  sequence.prefix.push_back(std::move(step));
+  auto recording = Recording::make(context_->memory, std::move(sequence));
+  if (!recording) return std::unexpected(std::move(recording.error()));
+  recording_ = std::move(*recording);
+  return {};
 }
 
 Result<void> BoundKernel::write_inputs(std::span<const ByteSpan> inputs) {
-  const KernelOnDevice& on = *resources_->kernel;
-  const auto plan = plan_inputs(on.program, inputs);
+  const KernelOnDevice& on = *context_->kernel;
+  const auto plan = dispatch::plan_inputs(on.program, inputs, {});
   if (!plan) return std::unexpected(on.with_context(plan.error()));
   for (std::size_t i = 0; i < plan->buffers.size(); ++i) {
-    if (plan->buffers[i].bytes == resources_->plan.buffers[i].bytes) continue;
+    if (plan->buffers[i].bytes == plan_.buffers[i].bytes) continue;
     return std::unexpected(
         on.with_context(Error{.code = ErrorCode::BadInputs,
                               .message = "An input has another size than the one that was bound.",
                               .fix = "bind the kernel again for inputs of other sizes.",
                               .context = {}}));
   }
-  const auto given = [&](const dispatch::BoundBuffer& buffer) {
-    return buffer.input == ir::kNone ? ByteSpan{} : inputs[buffer.input];
+  const auto contents_of = [&](const dispatch::BoundBuffer& buffer, std::uint64_t bytes) {
+    const ByteSpan input = buffer.input == ir::kNone ? ByteSpan{} : inputs[buffer.input];
+    Bytes contents(input.begin(), input.end());
+    contents.resize(bytes);
+    return contents;
   };
   std::vector<bool> is_bound(plan->buffers.size());
-  for (std::size_t i = 0; i < on.kernel.buffers.size(); ++i) {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const ir::BufferId id = on.kernel.buffers[i].buffer;
     is_bound[id] = true;
-    if (auto written = resources_->buffers[i].write(given(plan->buffers[id])); !written) {
+    const Bytes contents = contents_of(plan->buffers[id], buffers_[i]->range());
+    if (auto written = buffers_[i]->write(0, contents); !written) {
       return std::unexpected(on.with_context(std::move(written.error())));
     }
   }
-  resources_->unbound_outputs.assign(plan->output_count, {});
+  unbound_outputs_.assign(plan->output_count, {});
   for (std::size_t id = 0; id < plan->buffers.size(); ++id) {
     const dispatch::BoundBuffer& buffer = plan->buffers[id];
     if (is_bound[id] || buffer.output == ir::kNone) continue;
-    const ByteSpan input = given(buffer);
-    Bytes& contents = resources_->unbound_outputs[buffer.output];
-    contents.assign(input.begin(), input.end());
-    contents.resize(buffer.bytes);
+    unbound_outputs_[buffer.output] = contents_of(buffer, buffer.bytes);
   }
   return {};
 }
 
 Result<void> BoundKernel::submit_once(std::chrono::nanoseconds timeout) {
-  const KernelOnDevice& on = *resources_->kernel;
-  if (resources_->status) {
-    if (auto cleared = resources_->status->write({}); !cleared) return cleared;
+  WorkQueue& queue = *context_->queue;
+  const auto ticket = recording_->submit(queue, {});
+  if (!ticket) return std::unexpected(ticket.error());
+  if (auto finished = queue.wait(*ticket, timeout); !finished) {
+    queue.keep(*ticket, std::move(recording_));
+    return finished;
   }
-  const VkFence fence = resources_->fence.get();
-  const VkResult reset = on.device.functions().vkResetFences(on.device.handle(), 1, &fence);
-  if (reset != VK_SUCCESS) return std::unexpected(on.device.error(reset, "reset a fence"));
-  if (auto submitted = on.device.submit(resources_->commands, fence); !submitted) return submitted;
-  running_ = true;
-  auto finished = on.device.wait(fence, timeout);
-  // Whatever else kept the wait from its end, the work may go on; a lost device runs nothing.
-  running_ = !finished && finished.error().code != ErrorCode::DeviceLost;
-  if (!finished) return finished;
-  if (!resources_->status) return {};
-  codegen::Status status{};
-  if (auto read = resources_->status->read(std::as_writable_bytes(std::span(&status, 1))); !read) {
-    return read;
-  }
-  if (auto failed = error_of(status, on.kernel)) return std::unexpected(std::move(*failed));
-  return {};
+  return recording_->check_status();
 }
 
 Result<SubmissionTiming> BoundKernel::submit_and_wait(std::uint32_t times,
                                                       std::chrono::nanoseconds timeout) {
-  const KernelOnDevice& on = *resources_->kernel;
-  if (running_) {
+  const KernelOnDevice& on = *context_->kernel;
+  if (recording_ == nullptr) {
     return std::unexpected(
         on.with_context(Error{.code = ErrorCode::DispatchFailed,
                               .message = "An earlier submission was not seen to end and may run "
@@ -122,23 +131,22 @@ Result<SubmissionTiming> BoundKernel::submit_and_wait(std::uint32_t times,
     }
   }
   timing.wall = Clock::now() - start;
-  if (times != 0 && resources_->timestamps.get() != VK_NULL_HANDLE) {
-    auto measured = device_time(*resources_);
-    if (!measured) return std::unexpected(on.with_context(std::move(measured.error())));
-    timing.device_time = *measured;
-  }
+  if (times == 0) return timing;
+  const auto measured = recording_->device_times();
+  if (!measured) return std::unexpected(on.with_context(measured.error()));
+  if (measured->total_ns) timing.device_time = std::chrono::nanoseconds(*measured->total_ns);
   return timing;
 }
 
 Result<std::vector<Bytes>> BoundKernel::read_outputs() const {
-  const KernelOnDevice& on = *resources_->kernel;
-  std::vector<Bytes> outputs = resources_->unbound_outputs;
-  for (std::size_t i = 0; i < on.kernel.buffers.size(); ++i) {
-    const dispatch::BoundBuffer& buffer = resources_->plan.buffers[on.kernel.buffers[i].buffer];
+  const KernelOnDevice& on = *context_->kernel;
+  std::vector<Bytes> outputs = unbound_outputs_;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const dispatch::BoundBuffer& buffer = plan_.buffers[on.kernel.buffers[i].buffer];
     if (buffer.output == ir::kNone) continue;
     Bytes& contents = outputs[buffer.output];
     contents.resize(buffer.bytes);
-    if (auto read = resources_->buffers[i].read(contents); !read) {
+    if (auto read = buffers_[i]->read(0, contents); !read) {
       return std::unexpected(on.with_context(std::move(read.error())));
     }
   }
@@ -147,24 +155,26 @@ Result<std::vector<Bytes>> BoundKernel::read_outputs() const {
 
 Result<PreparedKernel> PreparedKernel::prepare(Device& device, codegen::Kernel kernel,
                                                ir::Program program) {
-  auto on = std::make_shared<KernelOnDevice>(
-      KernelOnDevice{device, std::move(kernel), std::move(program), {}});
-  auto pipeline = make_pipeline(device, on->kernel);
-  if (!pipeline) return std::unexpected(on->with_context(std::move(pipeline.error())));
-  on->pipeline = std::move(*pipeline);
-  return PreparedKernel(std::move(on));
+  auto on = put_on_device(device, std::move(kernel), std::move(program));
+  if (!on) return std::unexpected(std::move(on.error()));
+  auto queue = WorkQueue::make(device, device.compute_queue());
+  if (!queue) return std::unexpected((*on)->with_context(std::move(queue.error())));
+  return PreparedKernel(
+      std::shared_ptr<KernelContext>(new KernelContext{Memory(device), std::move(*queue), *on}));
 }
 
 Result<BoundKernel> PreparedKernel::bind(std::span<const ByteSpan> inputs,
                                          const Launch& launch) const {
-  auto plan = plan_inputs(kernel_->program, inputs);
-  if (!plan) return std::unexpected(kernel_->with_context(std::move(plan.error())));
-  auto resources = make_bound_resources(kernel_, std::move(*plan), launch);
-  if (!resources) return std::unexpected(kernel_->with_context(std::move(resources.error())));
-  BoundKernel bound(std::move(*resources));
-  if (auto written = bound.write_inputs(inputs); !written) {
-    return std::unexpected(std::move(written.error()));
+  const KernelOnDevice& on = *context_->kernel;
+  if (auto fits = check_grid(on.device, launch); !fits) {
+    return std::unexpected(on.with_context(std::move(fits.error())));
   }
+  auto plan = dispatch::plan_inputs(on.program, inputs, {});
+  if (!plan) return std::unexpected(on.with_context(std::move(plan.error())));
+  BoundKernel bound(context_, std::move(*plan));
+  Result<void> done = bound.make_recording(launch);
+  if (done) done = bound.write_inputs(inputs);
+  if (!done) return std::unexpected(on.with_context(std::move(done.error())));
   return bound;
 }
 

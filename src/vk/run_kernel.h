@@ -1,23 +1,18 @@
-// One kernel on one device: made ready once, bound to buffers, submitted as often as wanted.
+// One kernel on one device, without a backend: made ready once, bound to buffers, submitted as
+// often as wanted. For kernels that no program was lowered to, and to look at kernels one by one.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "felsite/backend.h"
 #include "felsite/kernel.h"
-#include "vk/device.h"
+#include "vk/recording.h"
+#include "vk/step_binding.h"
 
 namespace felsite::vk {
-
-struct VariableValue {
-  ir::VarId variable;
-  std::uint32_t value;
-};
 
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
@@ -30,20 +25,19 @@ struct SubmissionTiming {
   std::optional<std::chrono::nanoseconds> device_time;  // of the last dispatch
 };
 
-inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds::max();
+// What a kernel runs with. The device must outlive it.
+struct KernelContext {
+  Memory memory;
+  std::unique_ptr<WorkQueue> queue;
+  SharedKernel kernel;
 
-struct KernelOnDevice;
-struct BoundResources;
+  ~KernelContext();
+};
 
 // A kernel with its buffers, ready to be submitted. The buffers keep their contents from one
 // submission to the next. For one thread at a time.
 class BoundKernel {
  public:
-  BoundKernel(BoundKernel&& other) noexcept;
-  BoundKernel& operator=(BoundKernel&& other) = delete;
-  // Work that still runs, after a timeout, goes on; the device keeps what it uses.
-  ~BoundKernel();
-
   // Fresh contents: the inputs as given, sized as those bound first, and zeros in all outputs.
   Result<void> write_inputs(std::span<const ByteSpan> inputs);
   // One after the other, each waited for; ends at the first that traps or exceeds `timeout`. After
@@ -55,11 +49,16 @@ class BoundKernel {
 
  private:
   friend class PreparedKernel;
-  explicit BoundKernel(std::shared_ptr<BoundResources> resources);
+  BoundKernel(std::shared_ptr<KernelContext> context, dispatch::BindingPlan plan)
+      : context_(std::move(context)), plan_(std::move(plan)) {}
+  Result<void> make_recording(const Launch& launch);
   Result<void> submit_once(std::chrono::nanoseconds timeout);
 
-  std::shared_ptr<BoundResources> resources_;
-  bool running_ = false;  // submitted and not yet seen to end
+  std::shared_ptr<KernelContext> context_;
+  dispatch::BindingPlan plan_;
+  std::vector<SharedBuffer> buffers_;   // as Kernel::buffers
+  std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel does not use
+  std::shared_ptr<Recording> recording_;  // none while one is not seen to end
 };
 
 // A kernel with its pipeline. Cheap to copy, usable from many threads; the device must outlive it.
@@ -75,9 +74,8 @@ class PreparedKernel {
                                  std::chrono::nanoseconds timeout = kNoTimeout) const;
 
  private:
-  explicit PreparedKernel(std::shared_ptr<const KernelOnDevice> kernel)
-      : kernel_(std::move(kernel)) {}
-  std::shared_ptr<const KernelOnDevice> kernel_;
+  explicit PreparedKernel(std::shared_ptr<KernelContext> context) : context_(std::move(context)) {}
+  std::shared_ptr<KernelContext> context_;
 };
 
 // All of it for a kernel that runs only once.

@@ -1,0 +1,23 @@
+#include <array>
+
+#include "dispatch/registry.h"
+#include "felsite/reference.h"
+#include "felsite/vulkan.h"
+
+namespace felsite::dispatch {
+namespace {
+
+Result<std::unique_ptr<Backend>> make_reference() { return make_reference_backend(); }
+Result<std::unique_ptr<Backend>> make_vulkan() { return make_vulkan_backend(); }
+
+constexpr std::array kBackends{
+    BackendFactory{"reference", "the interpreter on the CPU that defines all results",
+                   make_reference},
+    BackendFactory{"vulkan", "any device with a Vulkan driver", make_vulkan},
+};
+
+}  // namespace
+
+std::span<const BackendFactory> built_in_backends() { return kBackends; }
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,41 @@
+// Writes one command buffer. It remembers what is bound, so that nothing is bound twice.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dispatch/barrier_plan.h"
+#include "vk/descriptors.h"
+
+namespace felsite::vk {
+
+class CommandWriter {
+ public:
+  CommandWriter(const Device& device, VkCommandBuffer commands, const DescriptorSets& sets)
+      : device_(device), commands_(commands), sets_(sets) {}
+
+  Result<void> begin(bool runs_often);
+  Result<void> end();
+
+  void barrier(const dispatch::PlannedBarrier& barrier);
+  void fill(const FillStep& fill);
+  void copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to, std::uint64_t to_offset,
+            std::uint64_t bytes);
+  void kernel(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control);
+  void reset_queries(VkQueryPool queries, std::uint32_t first, std::uint32_t count);
+  void timestamp(VkQueryPool queries, std::uint32_t query);
+
+ private:
+  void dispatch_part(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control,
+                     const GridPart& part, std::size_t part_index);
+  void push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters);
+
+  const Device& device_;
+  const VkCommandBuffer commands_;
+  const DescriptorSets& sets_;
+  VkPipeline pipeline_ = VK_NULL_HANDLE;
+  std::optional<Binding> bound_;
+  std::vector<std::uint32_t> pushed_;
+};
+
+}  // namespace felsite::vk

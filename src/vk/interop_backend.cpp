@@ -1,0 +1,110 @@
+// The backend on a caller's device, and buffers that Felsite and the caller share.
+#include <fmt/format.h>
+
+#include "dispatch/resident_checks.h"
+#include "felsite/vulkan_interop.h"
+#include "vk/pipeline_cache_file.h"
+#include "vk/vulkan_backend.h"
+#include "vk/vulkan_error.h"
+
+namespace felsite {
+namespace {
+
+Error bad_inputs(std::string message, std::string fix) {
+  return {.code = ErrorCode::BadInputs,
+          .message = std::move(message),
+          .fix = std::move(fix),
+          .context = {}};
+}
+
+Result<vk::VulkanBackend*> vulkan(Backend& backend) {
+  if (auto* const found = dynamic_cast<vk::VulkanBackend*>(&backend)) return found;
+  return std::unexpected(
+      vk::unsupported(fmt::format("The backend `{}` has no Vulkan buffers.", backend.id()),
+                      "ask a backend that make_vulkan_backend gave.", ""));
+}
+
+Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std::uint64_t bytes) {
+  if (!device.is_adopted()) {
+    return std::unexpected(
+        bad_inputs("A Vulkan buffer was given to a backend whose device is not the caller's.",
+                   "make the backend from a VulkanInterop, on the device that the buffer is of."));
+  }
+  if (buffer == VK_NULL_HANDLE) {
+    return std::unexpected(bad_inputs("No Vulkan buffer was given.", "give one of this device."));
+  }
+  if (bytes == 0 || bytes % 4 != 0) {
+    return std::unexpected(
+        bad_inputs(fmt::format("A Vulkan buffer of {} bytes cannot be shared.", bytes),
+                   "share a multiple of four bytes, and not none."));
+  }
+  VkMemoryRequirements needed{};
+  device.functions().vkGetBufferMemoryRequirements(device.handle(), buffer, &needed);
+  if (bytes <= needed.size) return {};
+  Error error =
+      bad_inputs(fmt::format("A Vulkan buffer does not hold {} bytes: all its memory is {}.", bytes,
+                             needed.size),
+                 "give the size that the buffer was made with.");
+  error.context.requested = bytes;
+  error.context.available = needed.size;
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& interop,
+                                                     const VulkanOptions& options) {
+  if (!options.device.empty()) {
+    return std::unexpected(bad_inputs(
+        fmt::format("The device `{}` was named, and another one brought along.", options.device),
+        "leave `device` empty."));
+  }
+  auto adopted = vk::adopt_device(interop, options.mask);
+  if (!adopted) return std::unexpected(std::move(adopted.error()));
+  // There once: std::function wants what can be copied.
+  auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(*adopted));
+  const auto open = [device,
+                     name = (*device)->snapshot().name]() -> Result<std::unique_ptr<vk::Device>> {
+    if (*device != nullptr) return std::move(*device);
+    return std::unexpected(
+        vk::unsupported("The lost device was brought along, so Felsite cannot open it again.",
+                        "make a new device, and a new backend on it.", name));
+  };
+  return vk::VulkanBackend::make({.open = open,
+                                  .cache_folder = vk::cache_folder(),
+                                  .static_budget = options.static_upload_budget});
+}
+
+Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer) {
+  const auto found = vulkan(backend);
+  if (!found) return std::unexpected(found.error());
+  if (auto own = dispatch::check_device_buffer(buffer, backend.id()); !own) {
+    return std::unexpected(std::move(own.error()));
+  }
+  return (*found)->call(
+      "vulkan_buffer", [&](const std::shared_ptr<vk::Engine>& engine) -> Result<VulkanBuffer> {
+        const auto held = engine->buffers().find(buffer.resident);
+        if (!held) return std::unexpected(held.error());
+        return VulkanBuffer{.buffer = (*held)->handle(), .offset = 0, .bytes = (*held)->bytes()};
+      });
+}
+
+Result<DeviceBuffer> adopt_vulkan_buffer(Backend& backend, VkBuffer buffer, std::uint64_t bytes,
+                                         std::string label) {
+  const auto found = vulkan(backend);
+  if (!found) return std::unexpected(found.error());
+  return (*found)->call(
+      "adopt_vulkan_buffer",
+      [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
+        if (auto sane = check_callers_buffer(engine->device(), buffer, bytes); !sane) {
+          return std::unexpected(std::move(sane.error()));
+        }
+        return DeviceBuffer{
+            .backend = std::string(backend.id()),
+            .bytes = bytes,
+            .label = std::move(label),
+            .resident = engine->buffers().add(engine->memory().adopt(buffer, bytes))};
+      });
+}
+
+}  // namespace felsite

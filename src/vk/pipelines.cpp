@@ -1,0 +1,136 @@
+#include "vk/pipelines.h"
+
+#include "dispatch/counters.h"
+#include "dispatch/trace.h"
+#include "dispatch/warnings.h"
+#include "vk/kernel_dump.h"
+#include "vk/pipeline_cache_file.h"
+
+namespace felsite::vk {
+
+Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
+                                                   std::optional<std::filesystem::path> folder,
+                                                   std::size_t most) {
+  std::unique_ptr<Pipelines> made(new Pipelines(device, most));
+  if (auto opened = made->open_cache(std::move(folder)); !opened) {
+    return std::unexpected(std::move(opened.error()));
+  }
+  return made;
+}
+
+Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data) const {
+  const VolkDeviceTable& functions = device_.functions();
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = data.size();
+  info.pInitialData = data.data();
+  return device_.make<VkPipelineCache>(functions.vkCreatePipelineCache,
+                                       functions.vkDestroyPipelineCache, info,
+                                       "make a pipeline cache");
+}
+
+Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) {
+  CacheRead read;
+  if (folder) {
+    identity_ = cache_identity(device_.snapshot());
+    file_ = cache_file(*folder, identity_);
+    read = read_cache(*file_, identity_);
+    if (!read.warning.empty()) dispatch::warn(read.warning);
+    figures_.disk_bytes = read.data.size();
+    figures_.disk_in_use = true;
+  }
+  auto cache = make_cache(read.data);
+  if (!cache) return std::unexpected(std::move(cache.error()));
+  cache_ = std::move(*cache);
+  return {};
+}
+
+SharedKernel Pipelines::find(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  ++figures_.hits;
+  dispatch::count(Counter::PipelinesCached);
+  return found->second->kernel;
+}
+
+bool Pipelines::has(const ir::Program& program) {
+  const std::lock_guard lock(mutex_);
+  return by_key_.contains({program.fingerprint(), false});
+}
+
+Result<SharedKernel> Pipelines::compile(const ir::Program& program, bool grid_in_parts) {
+  const dispatch::HostSlice slice("compile");
+  codegen::Segment segment(program);
+  segment.grid_in_parts = grid_in_parts;
+  auto kernel = codegen::lower(segment, device_.capabilities());
+  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  dump_kernel(program, *kernel);
+  return put_on_device(device_, std::move(*kernel), program, cache_.get());
+}
+
+Result<SharedKernel> Pipelines::get(const ir::Program& program, bool grid_in_parts) {
+  const Key key{program.fingerprint(), grid_in_parts};
+  if (SharedKernel found = find(key)) return found;
+  // Without the lock while it compiles: a large program must not hold up the others.
+  auto made = compile(program, grid_in_parts);
+  if (!made) return made;
+  SharedKernel dropped;  // let go without the lock
+  const std::lock_guard lock(mutex_);
+  ++figures_.misses;
+  dispatch::count(Counter::PipelinesCompiled);
+  is_saved_ = false;
+  if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second->kernel;
+  entries_.push_front({key, *made});
+  by_key_.emplace(key, entries_.begin());
+  if (entries_.size() > most_) {
+    dropped = std::move(entries_.back().kernel);
+    by_key_.erase(entries_.back().key);
+    entries_.pop_back();
+    ++figures_.evictions;
+  }
+  return made;
+}
+
+void Pipelines::save() {
+  if (!file_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_saved_) return;
+    is_saved_ = true;
+  }
+  const VolkDeviceTable& functions = device_.functions();
+  // Another process may have written since this one read.
+  const CacheRead theirs = read_cache(*file_, identity_);
+  if (!theirs.data.empty()) {
+    if (const auto other = make_cache(theirs.data)) {
+      const VkPipelineCache merged = other->get();
+      functions.vkMergePipelineCaches(device_.handle(), cache_.get(), 1, &merged);
+    }
+  }
+  std::size_t bytes = 0;
+  VkResult result =
+      functions.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr);
+  Bytes data(bytes);
+  if (result == VK_SUCCESS) {
+    result = functions.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data());
+  }
+  if (result != VK_SUCCESS) {
+    dispatch::warn(to_string(device_.error(result, "read its pipeline cache")));
+    return;
+  }
+  data.resize(bytes);
+  if (const std::string wrong = write_cache(*file_, identity_, data); !wrong.empty()) {
+    dispatch::warn(wrong);
+  }
+}
+
+PipelineCacheSnapshot Pipelines::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  PipelineCacheSnapshot figures = figures_;
+  figures.entries = entries_.size();
+  return figures;
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,231 @@
+#include "vk/plain_dispatch.h"
+
+#include <algorithm>
+
+#include "dispatch/caller_memory.h"
+#include "dispatch/counters.h"
+#include "dispatch/routing.h"
+#include "dispatch/trace.h"
+#include "felsite/validate.h"
+#include "reference/interpreter.h"
+
+namespace felsite::vk {
+namespace {
+
+using dispatch::BoundBuffer;
+using Grid = std::array<std::uint32_t, 3>;
+
+constexpr std::uint64_t kPlainDispatch = 1;  // begins the key of its recordings
+
+bool all_zero(ByteSpan bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+}  // namespace
+
+Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
+                                    const DispatchConfig& config) {
+  ir::Program program = dispatch::configured(given, config);
+  if (!engine.pipelines().has(program)) {
+    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+      return std::unexpected(ir::to_error(findings, program.name()));
+    }
+  }
+  if (auto sane = dispatch::check_config(program, config); !sane) {
+    return std::unexpected(std::move(sane.error()));
+  }
+  return program;
+}
+
+Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::Program program,
+                                           std::span<const ByteSpan> inputs,
+                                           const DispatchConfig& config, bool may_borrow) {
+  // What the caller did wrong comes before what the backend cannot do: on every backend the same.
+  auto plan = dispatch::plan_inputs(program, inputs, config);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  if (auto fits = dispatch::check_result_memory(*plan, reference::default_memory_limit()); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  PlainDispatch made(std::move(engine), std::move(program), std::move(*plan), config);
+  const auto contents = [&](ir::BufferId id) {
+    const std::uint32_t input = made.plan_.buffers[id].input;
+    return input == ir::kNone || made.is_flag(id) ? ByteSpan{} : inputs[input];
+  };
+  const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
+                                        dispatch::indirect_grid(made.program_, contents));
+  if (!grid) return std::unexpected(grid.error());
+  if (auto can = dispatch::check_route(made.program_, config); !can) {
+    return std::unexpected(std::move(can.error()));
+  }
+  if (config.timeout && config.timeout->count() <= 0) {
+    return std::unexpected(made.engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
+  }
+  // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
+  const bool borrows = may_borrow && !config.timeout;
+  if (auto bound = made.bind(inputs, *grid, borrows); !bound) {
+    return std::unexpected(std::move(bound.error()));
+  }
+  return made;
+}
+
+PlainDispatch::~PlainDispatch() {
+  if (engine_ != nullptr && running_) engine_->abandon(std::move(*running_));
+}
+
+// A convergence flag is zero before each pass, also before the only one.
+bool PlainDispatch::is_flag(ir::BufferId id) const {
+  return config_.convergence.kind == Convergence::Kind::Flag &&
+         program_.buffer(id).name == config_.convergence.flag;
+}
+
+Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& grid,
+                                 bool may_borrow) {
+  const bool measured = config_.profile || dispatch::tracing();
+  RecordingKey key;
+  key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0);
+  for (const std::uint32_t extent : grid) key.add(extent);
+  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
+    key.add(plan_.buffers[id].bytes).add(is_flag(id) ? 1 : 0);
+  }
+  key_ = key.hash();
+
+  const bool in_parts =
+      !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
+  auto kernel = engine_->pipelines().get(program_, in_parts);
+  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  kernel_ = std::move(*kernel);
+
+  borrowed_.resize(plan_.buffers.size());
+  std::shared_ptr<Recording> recording = engine_->recordings().take(key_);
+  if (recording == nullptr) {
+    auto sequence = make_sequence(inputs, grid, may_borrow);
+    if (!sequence && sequence.error().code == ErrorCode::DeviceOutOfMemory) {
+      // What is only kept to be fast makes room.
+      engine_->recordings().clear();
+      sequence = make_sequence(inputs, grid, may_borrow);
+    }
+    if (!sequence) return std::unexpected(std::move(sequence.error()));
+    sequence->measured = measured;
+    auto recorded = engine_->record(std::move(*sequence));
+    if (!recorded) return std::unexpected(std::move(recorded.error()));
+    recording = std::move(*recorded);
+  }
+
+  std::vector<ByteSpan> uploads;
+  std::vector<bool> is_bound(plan_.buffers.size());
+  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
+    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
+    is_bound[binding.buffer] = true;
+    own_bytes_ += buffer.bytes;
+    const bool is_uploaded =
+        buffer.input != ir::kNone && !is_flag(binding.buffer) && !borrowed_[binding.buffer];
+    if (is_uploaded) uploads.push_back(inputs[buffer.input]);
+  }
+  unbound_outputs_.resize(plan_.output_count);
+  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
+    const BoundBuffer& buffer = plan_.buffers[id];
+    if (is_bound[id] || buffer.output == ir::kNone) continue;
+    Bytes& contents = unbound_outputs_[buffer.output];
+    if (buffer.input != ir::kNone && !is_flag(id)) {
+      contents.assign(inputs[buffer.input].begin(), inputs[buffer.input].end());
+    }
+    contents.resize(buffer.bytes);
+  }
+  auto running = engine_->start(std::move(recording), uploads);
+  if (!running) return std::unexpected(std::move(running.error()));
+  running_ = std::move(*running);
+  std::uint64_t given = 0;
+  for (const ByteSpan input : inputs) given += input.size();
+  dispatch::count(Counter::InputBytes, given);
+  return {};
+}
+
+Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, const Grid& grid,
+                                              bool may_borrow) {
+  Sequence sequence;
+  sequence.name = config_.label.empty() ? std::string(program_.name()) : config_.label;
+  std::vector<BufferSlice> slices(plan_.buffers.size());
+  is_pooled_ = true;
+  borrowed_.assign(plan_.buffers.size(), false);
+  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
+    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
+    const bool has_input = buffer.input != ir::kNone && !is_flag(binding.buffer);
+    BufferSlice& slice = slices[binding.buffer];
+    const std::string& name = program_.buffer(binding.buffer).name;
+    if (has_input && may_borrow && !binding.written) {
+      if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
+        slice = {std::move(imported->buffer), imported->offset, buffer.bytes};
+        is_pooled_ = false;
+        borrowed_[binding.buffer] = true;
+        continue;
+      }
+    }
+    auto made = engine_->memory().make(Place::Device, buffer.bytes, name);
+    if (!made) return std::unexpected(std::move(made.error()));
+    slice = {std::move(*made), 0, buffer.bytes};
+    if (has_input) {
+      sequence.uploads.push_back(slice);
+    } else {
+      sequence.fills.push_back({slice, std::byte{0}});
+    }
+    if (buffer.output != ir::kNone) sequence.reads.push_back(slice);
+  }
+  auto bound = bind_step(engine_->pipelines(), engine_->memory(),
+                         {.program = program_,
+                          .plan = plan_,
+                          .buffers = slices,
+                          .grid = grid,
+                          .name = sequence.name,
+                          .caller_step = 0},
+                         sequence.prefix, sequence.gates);
+  if (!bound) return std::unexpected(std::move(bound.error()));
+  return sequence;
+}
+
+bool PlainDispatch::is_done() const {
+  return !running_ || engine_->queue().is_done(running_->ticket);
+}
+
+Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
+  std::vector<std::uint64_t> sizes(plan_.output_count);
+  for (const BoundBuffer& buffer : plan_.buffers) {
+    if (buffer.output != ir::kNone) sizes[buffer.output] = buffer.bytes;
+  }
+  dispatch::count_slots(outputs, sizes);
+  outputs.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Bytes& unbound = unbound_outputs_[i];
+    outputs[i].assign(unbound.begin(), unbound.end());
+    outputs[i].resize(sizes[i]);
+  }
+  std::size_t read = 0;
+  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
+    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
+    if (buffer.output == ir::kNone) continue;
+    if (auto done = running_->recording->read(read++, outputs[buffer.output]); !done) return done;
+  }
+  dispatch::count(Counter::OutputBytes, plan_.output_bytes);
+  return {};
+}
+
+Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
+  auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout));
+  const bool went_away = running_->recording == nullptr;  // after a failed wait it is the queue's
+  // The caller's memory is the caller's again only once the kernel does not read it any more.
+  if (went_away && !is_pooled_) static_cast<void>(engine_->wait_for_all());
+  Result<void> read;
+  if (timing) read = read_outputs(outputs);
+  if (!went_away && is_pooled_ && !engine_->is_lost()) {
+    engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes_);
+  }
+  running_.reset();
+  if (!timing) return timing;
+  if (!read) return std::unexpected(std::move(read.error()));
+  dispatch::count(Counter::PassesRun, timing->passes_run);
+  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
+    if (is_flag(id)) timing->converged = all_zero(outputs[plan_.buffers[id].output]);
+  }
+  return timing;
+}
+
+}  // namespace felsite::vk

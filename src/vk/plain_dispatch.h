@@ -1,0 +1,56 @@
+// One dispatch on the caller's bytes: checked, bound to buffers of its own, run, read.
+#pragma once
+
+#include "dispatch/binding_plan.h"
+#include "vk/engine.h"
+
+namespace felsite::vk {
+
+// A program with its configuration, checked as far as that goes without inputs.
+Result<ir::Program> prepare_program(Engine& engine, const ir::Program& program,
+                                    const DispatchConfig& config);
+
+// A dispatch that was submitted. Its buffers and commands go back to the engine when it is done,
+// and serve the next dispatch of the same shape.
+class PlainDispatch {
+ public:
+  // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
+  // is back.
+  static Result<PlainDispatch> start(std::shared_ptr<Engine> engine, ir::Program program,
+                                     std::span<const ByteSpan> inputs, const DispatchConfig& config,
+                                     bool may_borrow);
+  PlainDispatch(PlainDispatch&&) noexcept = default;
+  PlainDispatch& operator=(PlainDispatch&&) = delete;
+  ~PlainDispatch();
+
+  bool is_done() const;
+  Result<DispatchTiming> finish(std::vector<Bytes>& outputs);
+
+ private:
+  PlainDispatch(std::shared_ptr<Engine> engine, ir::Program program, dispatch::BindingPlan plan,
+                const DispatchConfig& config)
+      : engine_(std::move(engine)),
+        program_(std::move(program)),
+        plan_(std::move(plan)),
+        config_(config) {}
+  Result<void> bind(std::span<const ByteSpan> inputs, const std::array<std::uint32_t, 3>& grid,
+                    bool may_borrow);
+  Result<Sequence> make_sequence(std::span<const ByteSpan> inputs,
+                                 const std::array<std::uint32_t, 3>& grid, bool may_borrow);
+  Result<void> read_outputs(std::vector<Bytes>& outputs);
+  bool is_flag(ir::BufferId id) const;
+
+  std::shared_ptr<Engine> engine_;
+  ir::Program program_;
+  dispatch::BindingPlan plan_;
+  DispatchConfig config_;
+  SharedKernel kernel_;
+  ir::Fingerprint key_{};
+  bool is_pooled_ = true;       // not where it works on the caller's memory
+  std::vector<bool> borrowed_;  // by BufferId: those that do
+  std::uint64_t own_bytes_ = 0;
+  std::optional<Running> running_;
+  std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel ignores
+};
+
+}  // namespace felsite::vk

@@ -1,0 +1,23 @@
+// From a resident submission to a sequence of the device.
+#pragma once
+
+#include "felsite/resident.h"
+#include "vk/engine.h"
+
+namespace felsite::vk {
+
+// Everything that can be wrong is said here, before anything runs. The error of a step carries its
+// position, the repeated ones counted after the prefix.
+Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submission,
+                               const SubmissionConfig& config);
+
+// Equal for submissions that can share a recording: all but the bytes of the uploads.
+ir::Fingerprint key_of(const ResidentSubmission& submission, bool measured);
+
+// The buffers and ranges that are meant.
+Result<std::vector<UploadRange>> resolve_uploads(Engine& engine,
+                                                 std::span<const ResidentUpload> uploads);
+Result<std::vector<BufferSlice>> resolve_reads(Engine& engine,
+                                               std::span<const ResidentRange> ranges);
+
+}  // namespace felsite::vk

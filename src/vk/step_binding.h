@@ -1,0 +1,41 @@
+// From a program and its buffers to the kernel steps that run it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dispatch/binding_plan.h"
+#include "vk/pipelines.h"
+#include "vk/sequence.h"
+
+namespace felsite::vk {
+
+struct VariableValue {
+  ir::VarId variable;
+  std::uint32_t value;
+};
+
+// What a kernel takes as parameters, as Kernel::parameters lists them.
+Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& kernel,
+                                                   const dispatch::BindingPlan& plan,
+                                                   const std::array<std::uint32_t, 3>& grid,
+                                                   std::span<const VariableValue> variables);
+
+struct StepRequest {
+  const ir::Program& program;  // with the workgroup size that runs
+  const dispatch::BindingPlan& plan;
+  std::span<const BufferSlice> buffers;  // by BufferId
+  // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
+  std::optional<std::array<std::uint32_t, 3>> grid;
+  std::string name;
+  std::uint32_t caller_step = 0;
+};
+
+// The grid that was asked for, if the gate stopped it.
+Result<void> check_gate(const IndirectGate& gate, const Device& device);
+
+// Appends one step, or two where there is a gate.
+Result<void> bind_step(Pipelines& pipelines, Memory& memory, const StepRequest& request,
+                       std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates);
+
+}  // namespace felsite::vk

@@ -1,0 +1,117 @@
+// The backend `vulkan`: the whole backend contract on a Vulkan device.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "dispatch/call_gate.h"
+#include "dispatch/caller_memory.h"
+#include "dispatch/static_uploads.h"
+#include "dispatch/trace.h"
+#include "felsite/backend.h"
+#include "vk/engine.h"
+
+namespace felsite::vk {
+
+// Opens the device: at the beginning, and again for each recovery.
+using OpenDevice = std::function<Result<std::unique_ptr<Device>>()>;
+
+struct BackendSettings {
+  OpenDevice open;
+  std::optional<std::filesystem::path> cache_folder;
+  std::uint64_t static_budget = std::uint64_t{256} << 20;
+  // How long closing the device waits for work that is still under way.
+  std::chrono::nanoseconds grace = std::chrono::seconds(5);
+};
+
+class VulkanBackend final : public Backend {
+ public:
+  static Result<std::unique_ptr<VulkanBackend>> make(BackendSettings settings);
+  ~VulkanBackend() override;
+
+  std::string_view id() const override { return "vulkan"; }
+  std::string_view version() const override;
+  std::vector<std::string> supported_ops() const override;
+  DeviceProfile device_profile() const override;
+  std::string device_feature_cache_key() const override;
+
+  Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
+                                                std::span<const ByteSpan> inputs,
+                                                std::vector<Bytes>& outputs,
+                                                const DispatchConfig& config) override;
+  Result<std::unique_ptr<CompiledPipeline>> compile(const ir::Program& program,
+                                                    const DispatchConfig& config) override;
+  Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
+      const ir::Program& program, std::span<const ByteSpan> inputs,
+      const DispatchConfig& config) override;
+
+  Result<std::vector<ResidentHandle>> allocate_resident_many(
+      std::span<const std::uint64_t> sizes) override;
+  Result<std::uint64_t> resident_size(ResidentHandle buffer) const override;
+  Result<void> upload_resident_at_many(std::span<const ResidentUpload> uploads) override;
+  Result<void> download_resident_ranges_into(std::span<const ResidentRange> ranges,
+                                             std::vector<Bytes>& outputs) override;
+  Result<void> free_resident(ResidentHandle buffer) override;
+  Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
+                                         std::vector<Bytes>& outputs,
+                                         const SubmissionConfig& config) override;
+  Result<std::unique_ptr<RecordedSequence>> record_resident(
+      const ResidentSubmission& submission, const SubmissionConfig& config) override;
+  Result<StaticUploads> acquire_static_uploads(std::string_view domain,
+                                               std::span<const ByteSpan> payloads) override;
+  Result<void> release_static_uploads(const StaticUploads& uploads) override;
+
+  using Backend::prepare;
+  Result<void> prepare() override;
+  Result<void> flush() override;
+  Result<void> shutdown() override;
+  bool device_lost() const override;
+  Result<void> try_recover() override;
+
+  PipelineCacheSnapshot pipeline_cache_snapshot() const override;
+  MetricSnapshot metric_snapshot() const override;
+
+  // The engine of now: DeviceLost, or after the shutdown DispatchFailed, where there is none.
+  Result<std::shared_ptr<Engine>> engine() const;
+
+  // Every call goes through it: nothing runs after a shutdown, nothing throws, and every error
+  // knows the device.
+  template <class Work>
+  auto call(std::string_view name, Work work) const
+      -> decltype(work(std::declval<std::shared_ptr<Engine>&>())) {
+    const dispatch::HostSlice slice(name);
+    const auto ticket = gate_.enter();
+    if (!ticket) return std::unexpected(ticket.error());
+    auto open = engine();
+    if (!open) return std::unexpected(std::move(open.error()));
+    try {
+      auto result = work(*open);
+      if (!result) return std::unexpected((*open)->noted(std::move(result.error())));
+      return result;
+    } catch (const std::bad_alloc&) {
+      return std::unexpected((*open)->noted(dispatch::host_out_of_memory()));
+    }
+  }
+
+ private:
+  explicit VulkanBackend(BackendSettings settings);
+  std::shared_ptr<Engine> current() const;
+  Result<std::shared_ptr<Engine>> open_engine() const;
+
+  const BackendSettings settings_;
+  mutable dispatch::CallGate gate_;
+  mutable std::mutex mutex_;  // of the engine's pointer
+  std::shared_ptr<Engine> engine_;
+  std::mutex recovery_mutex_;
+  std::atomic<std::uint64_t> recoveries_ = 0;
+  DeviceProfile profile_;
+  std::string feature_key_;
+  dispatch::StaticUploadCache static_uploads_;
+};
+
+}  // namespace felsite::vk

@@ -1,0 +1,208 @@
+// The plain dispatches of the Vulkan backend: at once, compiled, batched, under way.
+#include <algorithm>
+
+#include "dispatch/routing.h"
+#include "vk/plain_dispatch.h"
+#include "vk/vulkan_backend.h"
+
+namespace felsite::vk {
+namespace {
+
+Error with_program(Error error, const ir::Program& program) {
+  error.context.program = program.name();
+  return error;
+}
+
+Error taken_already(const ir::Program& program) {
+  return with_program({.code = ErrorCode::DispatchFailed,
+                       .message = "The results of this dispatch have been taken already.",
+                       .fix = "wait for a dispatch once, and keep its results.",
+                       .context = {}},
+                      program);
+}
+
+Error went_with_device() {
+  return {.code = ErrorCode::InvalidHandle,
+          .message = "The dispatch was under way on a device that was lost.",
+          .fix = "dispatch it again.",
+          .context = {}};
+}
+
+class VulkanPending final : public PendingDispatch {
+ public:
+  VulkanPending(const VulkanBackend& backend, std::shared_ptr<Engine> engine,
+                const ir::Program& program, PlainDispatch dispatch)
+      : backend_(backend),
+        engine_(std::move(engine)),
+        program_(program),
+        dispatch_(std::move(dispatch)) {}
+
+  bool is_ready() const override {
+    const std::lock_guard lock(mutex_);
+    return !dispatch_ || dispatch_->is_done();
+  }
+
+  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    std::optional<PlainDispatch> dispatch;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!dispatch_) return std::unexpected(taken_already(program_));
+      dispatch.emplace(std::move(*dispatch_));
+      dispatch_.reset();
+    }
+    auto timing =
+        backend_.call("wait", [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
+          if (now != engine_) return std::unexpected(went_with_device());
+          return dispatch->finish(outputs);
+        });
+    if (!timing) return std::unexpected(with_program(std::move(timing.error()), program_));
+    return timing;
+  }
+
+ private:
+  const VulkanBackend& backend_;
+  const std::shared_ptr<Engine> engine_;
+  const ir::Program program_;
+  mutable std::mutex mutex_;
+  std::optional<PlainDispatch> dispatch_;
+};
+
+class VulkanPipeline final : public CompiledPipeline {
+ public:
+  VulkanPipeline(VulkanBackend& backend, const ir::Program& program, DispatchConfig config)
+      : backend_(backend), program_(program), config_(std::move(config)) {}
+
+  const ir::Program& program() const override { return program_; }
+
+  Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
+                                                std::vector<Bytes>& outputs) override {
+    return backend_.dispatch_borrowed_into(program_, inputs, outputs, config_);
+  }
+
+  // All are with the device before the first is waited for.
+  Result<std::vector<std::vector<Bytes>>> dispatch_batch(
+      std::span<const std::vector<ByteSpan>> inputs) override {
+    std::vector<std::unique_ptr<PendingDispatch>> pending;
+    for (const std::vector<ByteSpan>& set : inputs) {
+      auto started = backend_.dispatch_borrowed_async(program_, set, config_);
+      if (!started) return std::unexpected(std::move(started.error()));
+      pending.push_back(std::move(*started));
+    }
+    std::vector<std::vector<Bytes>> outputs(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (auto done = pending[i]->wait_into(outputs[i]); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+    }
+    return outputs;
+  }
+
+  // The last resources stay recorded: a pipeline mostly runs on the same ones.
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    std::shared_ptr<RecordedSequence> recorded;
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::ranges::equal(resources, resources_)) recorded = recorded_;
+    }
+    if (recorded == nullptr) {
+      auto made = record(resources);
+      if (!made) return std::unexpected(std::move(made.error()));
+      recorded = std::move(*made);
+    }
+    std::vector<Bytes> nothing;
+    auto timing = recorded->run_into(nothing);
+    if (timing) return timing;
+    forget(recorded);
+    return std::unexpected(with_program(std::move(timing.error()), program_));
+  }
+
+ private:
+  // After a timeout the recording is the queue's: the next dispatch needs a new one.
+  void forget(const std::shared_ptr<RecordedSequence>& recorded) {
+    const std::lock_guard lock(mutex_);
+    if (recorded_ != recorded) return;
+    recorded_.reset();
+    resources_.clear();
+  }
+
+  Result<std::shared_ptr<RecordedSequence>> record(std::span<const ResidentHandle> resources) {
+    const ResidentStep step{.program = program_,
+                            .resources = {resources.begin(), resources.end()},
+                            .grid_override = config_.grid_override,
+                            .workgroup_override = config_.workgroup_override,
+                            .label = config_.label};
+    auto made = backend_.record_resident(
+        {.prefix = {&step, 1}},
+        {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
+    if (!made) return std::unexpected(with_program(std::move(made.error()), program_));
+    const std::lock_guard lock(mutex_);
+    recorded_ = std::move(*made);
+    resources_ = step.resources;
+    return recorded_;
+  }
+
+  VulkanBackend& backend_;
+  const ir::Program program_;
+  const DispatchConfig config_;
+  std::mutex mutex_;
+  std::vector<ResidentHandle> resources_;
+  std::shared_ptr<RecordedSequence> recorded_;
+};
+
+}  // namespace
+
+Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& program,
+                                                             std::span<const ByteSpan> inputs,
+                                                             std::vector<Bytes>& outputs,
+                                                             const DispatchConfig& config) {
+  auto timing =
+      call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
+        auto prepared = prepare_program(*engine, program, config);
+        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
+          return std::unexpected(std::move(apart.error()));
+        }
+        auto started =
+            PlainDispatch::start(engine, std::move(*prepared), inputs, config, /*may_borrow=*/true);
+        if (!started) return std::unexpected(std::move(started.error()));
+        return started->finish(outputs);
+      });
+  if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
+  return timing;
+}
+
+Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
+    const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
+  auto pending =
+      call("dispatch_async",
+           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
+             auto prepared = prepare_program(*engine, program, config);
+             if (!prepared) return std::unexpected(std::move(prepared.error()));
+             auto started = PlainDispatch::start(engine, std::move(*prepared), inputs, config,
+                                                 /*may_borrow=*/false);
+             if (!started) return std::unexpected(std::move(started.error()));
+             return std::make_unique<VulkanPending>(*this, engine, program, std::move(*started));
+           });
+  if (!pending) return std::unexpected(with_program(std::move(pending.error()), program));
+  return pending;
+}
+
+Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
+                                                                 const DispatchConfig& config) {
+  auto compiled =
+      call("compile",
+           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+             auto prepared = prepare_program(*engine, program, config);
+             if (!prepared) return std::unexpected(std::move(prepared.error()));
+             if (auto can = dispatch::check_route(*prepared, config); !can) {
+               return std::unexpected(std::move(can.error()));
+             }
+             auto kernel = engine->pipelines().get(*prepared);
+             if (!kernel) return std::unexpected(std::move(kernel.error()));
+             return std::make_unique<VulkanPipeline>(*this, program, config);
+           });
+  if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
+  return compiled;
+}
+
+}  // namespace felsite::vk

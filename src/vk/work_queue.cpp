@@ -1,0 +1,229 @@
+#include "vk/work_queue.h"
+
+#include <algorithm>
+
+#include "dispatch/counters.h"
+
+namespace felsite::vk {
+namespace {
+
+std::uint64_t vulkan_timeout(std::chrono::nanoseconds timeout) {
+  return timeout == kNoTimeout
+             ? UINT64_MAX
+             : static_cast<std::uint64_t>(std::max<std::int64_t>(timeout.count(), 0));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue) {
+  std::unique_ptr<WorkQueue> made(new WorkQueue(device, queue));
+  if (device.plan().has(RuntimeFeature::TimelineSemaphores)) {
+    if (auto timeline = made->make_timeline(); !timeline) {
+      return std::unexpected(std::move(timeline.error()));
+    }
+  }
+  return made;
+}
+
+WorkQueue::~WorkQueue() = default;
+
+Result<void> WorkQueue::make_timeline() {
+  const VolkDeviceTable& functions = device_.functions();
+  VkSemaphoreTypeCreateInfo type{};
+  type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+  VkSemaphoreCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+  info.pNext = &type;
+  auto made = device_.make<VkSemaphore>(functions.vkCreateSemaphore, functions.vkDestroySemaphore,
+                                        info, "make a semaphore");
+  if (!made) return std::unexpected(std::move(made.error()));
+  timeline_ = std::move(*made);
+  return {};
+}
+
+// With the lock held. A fence that a thread still waits for is not free.
+Result<std::shared_ptr<Owned<VkFence>>> WorkQueue::free_fence() {
+  const VolkDeviceTable& functions = device_.functions();
+  for (auto& fence : free_fences_) {
+    if (fence.use_count() != 1) continue;
+    const VkFence handle = fence->get();
+    const VkResult reset = functions.vkResetFences(device_.handle(), 1, &handle);
+    if (reset != VK_SUCCESS) return std::unexpected(device_.error(reset, "reset a fence"));
+    std::swap(fence, free_fences_.back());
+    auto taken = std::move(free_fences_.back());
+    free_fences_.pop_back();
+    return taken;
+  }
+  VkFenceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  auto made = device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence, info,
+                                    "make a fence");
+  if (!made) return std::unexpected(std::move(made.error()));
+  return std::make_shared<Owned<VkFence>>(std::move(*made));
+}
+
+Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, const WorkQueue* other,
+                                 Ticket after) {
+  const std::scoped_lock lock(mutex_, device_.queue_mutex());
+  if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "submit work"));
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
+
+  const Ticket ticket = last_ + 1;
+  VkTimelineSemaphoreSubmitInfo values{};
+  const VkSemaphore signalled = timeline_.get();
+  const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  VkSemaphore waited = VK_NULL_HANDLE;
+  std::shared_ptr<Owned<VkFence>> fence;
+  if (signalled != VK_NULL_HANDLE) {
+    values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    values.signalSemaphoreValueCount = 1;
+    values.pSignalSemaphoreValues = &ticket;
+    info.pNext = &values;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &signalled;
+    if (other != nullptr && after != 0) {
+      waited = other->timeline_.get();
+      values.waitSemaphoreValueCount = 1;
+      values.pWaitSemaphoreValues = &after;
+      info.waitSemaphoreCount = 1;
+      info.pWaitSemaphores = &waited;
+      info.pWaitDstStageMask = &all;
+    }
+  } else {
+    auto taken = free_fence();
+    if (!taken) return std::unexpected(std::move(taken.error()));
+    fence = std::move(*taken);
+  }
+  const VkResult result = device_.functions().vkQueueSubmit(
+      queue_, 1, &info, fence != nullptr ? fence->get() : VK_NULL_HANDLE);
+  if (result != VK_SUCCESS) {
+    if (fence != nullptr) free_fences_.push_back(std::move(fence));
+    return std::unexpected(device_.error(result, "submit work"));
+  }
+  dispatch::count(Counter::Submissions);
+  last_ = ticket;
+  if (fence != nullptr) fences_.push_back({ticket, std::move(fence)});
+  return ticket;
+}
+
+// With the lock held: notes what has ended, and gives back what was kept for it.
+std::vector<WorkQueue::Kept> WorkQueue::poll() {
+  if (timeline_.get() != VK_NULL_HANDLE) {
+    std::uint64_t value = 0;
+    const VkResult result =
+        device_.functions().vkGetSemaphoreCounterValue(device_.handle(), timeline_.get(), &value);
+    lost_ |= result == VK_ERROR_DEVICE_LOST;
+    if (result == VK_SUCCESS) done_ = value;
+  }
+  while (!fences_.empty()) {
+    const VkResult status =
+        device_.functions().vkGetFenceStatus(device_.handle(), fences_.front().fence->get());
+    lost_ |= status == VK_ERROR_DEVICE_LOST;
+    if (status != VK_SUCCESS && !lost_) break;
+    done_ = std::max(done_, fences_.front().ticket);
+    free_fences_.push_back(std::move(fences_.front().fence));
+    fences_.pop_front();
+  }
+  if (lost_) done_ = last_;
+  std::vector<Kept> ended;
+  std::erase_if(kept_, [&](Kept& kept) {
+    if (kept.ticket > done_) return false;
+    ended.push_back(std::move(kept));
+    return true;
+  });
+  return ended;
+}
+
+bool WorkQueue::is_done(Ticket ticket) {
+  std::vector<Kept> ended;  // let go without the lock
+  const std::lock_guard lock(mutex_);
+  if (ticket > done_) ended = poll();
+  return ticket <= done_;
+}
+
+VkResult WorkQueue::wait_timeline(Ticket ticket, std::uint64_t timeout_ns) const {
+  const VkSemaphore semaphore = timeline_.get();
+  VkSemaphoreWaitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &semaphore;
+  info.pValues = &ticket;
+  return device_.functions().vkWaitSemaphores(device_.handle(), &info, timeout_ns);
+}
+
+Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
+  VkResult result = VK_SUCCESS;
+  if (timeline_.get() != VK_NULL_HANDLE) {
+    result = wait_timeline(ticket, vulkan_timeout(timeout));
+  } else {
+    std::shared_ptr<Owned<VkFence>> fence;
+    {
+      const std::lock_guard lock(mutex_);
+      if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "finish the work"));
+      const auto found = std::ranges::find(fences_, ticket, &Fence::ticket);
+      if (found == fences_.end()) return {};  // seen to end by somebody else
+      fence = found->fence;
+    }
+    const VkFence handle = fence->get();
+    result = device_.functions().vkWaitForFences(device_.handle(), 1, &handle, VK_TRUE,
+                                                 vulkan_timeout(timeout));
+  }
+  if (result != VK_SUCCESS) {
+    Error error = device_.error(result, "finish the work");
+    if (result == VK_TIMEOUT) error.message = "The program did not finish within the timeout.";
+    return std::unexpected(std::move(error));
+  }
+  std::vector<Kept> ended;
+  const std::lock_guard lock(mutex_);
+  done_ = std::max(done_, ticket);
+  if (!fences_.empty() || !kept_.empty()) ended = poll();
+  return {};
+}
+
+void WorkQueue::keep(Ticket ticket, std::shared_ptr<void> resources) {
+  std::vector<Kept> ended;
+  const std::lock_guard lock(mutex_);
+  kept_.push_back({ticket, std::move(resources)});
+  ended = poll();
+}
+
+Ticket WorkQueue::last_ticket() {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+std::uint64_t WorkQueue::in_flight() {
+  std::vector<Kept> ended;
+  const std::lock_guard lock(mutex_);
+  ended = poll();
+  return last_ - done_;
+}
+
+bool WorkQueue::drain(std::chrono::nanoseconds grace) {
+  Ticket last = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    last = last_;
+  }
+  if (last == 0) return true;
+  const auto waited = wait(last, grace);
+  std::vector<Kept> ended;
+  const std::lock_guard lock(mutex_);
+  lost_ |= !waited && waited.error().code == ErrorCode::DeviceLost;
+  ended = poll();
+  return done_ >= last;
+}
+
+void WorkQueue::leak() {
+  device_.leave_open();
+  const std::lock_guard lock(mutex_);
+  new std::vector<Kept>(std::move(kept_));
+  new Owned<VkSemaphore>(std::move(timeline_));
+  new std::deque<Fence>(std::move(fences_));
+}
+
+}  // namespace felsite::vk

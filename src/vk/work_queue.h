@@ -1,0 +1,73 @@
+// A queue of the device: work goes in, and tickets tell when it is done. Usable from many threads.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "vk/device.h"
+
+namespace felsite::vk {
+
+// Counts submissions from 1 on; they end in that order.
+using Ticket = std::uint64_t;
+inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds::max();
+
+class WorkQueue {
+ public:
+  // Completion is told by one timeline semaphore where the plan has them, else by fences.
+  static Result<std::unique_ptr<WorkQueue>> make(Device& device, VkQueue queue);
+  ~WorkQueue();
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  // One submission. `after` on `other` has ended before it begins; only with timeline semaphores.
+  Result<Ticket> submit(std::span<const VkCommandBuffer> commands, const WorkQueue* other = nullptr,
+                        Ticket after = 0);
+  bool is_done(Ticket ticket);
+  // Timeout if the work has not ended by then; it goes on.
+  Result<void> wait(Ticket ticket, std::chrono::nanoseconds timeout);
+  // Holds what a submission uses when its owner will not wait for it any longer.
+  void keep(Ticket ticket, std::shared_ptr<void> resources);
+
+  Ticket last_ticket();
+  std::uint64_t in_flight();
+  // Waits for everything; false if something has not ended after `grace`.
+  bool drain(std::chrono::nanoseconds grace);
+  // What is kept for work that never ends stays for the rest of the process.
+  void leak();
+
+ private:
+  struct Fence {
+    Ticket ticket;
+    std::shared_ptr<Owned<VkFence>> fence;
+  };
+  struct Kept {
+    Ticket ticket;
+    std::shared_ptr<void> resources;
+  };
+
+  WorkQueue(Device& device, VkQueue queue) : device_(device), queue_(queue) {}
+  Result<void> make_timeline();
+  Result<std::shared_ptr<Owned<VkFence>>> free_fence();
+  std::vector<Kept> poll();
+  VkResult wait_timeline(Ticket ticket, std::uint64_t timeout_ns) const;
+
+  Device& device_;
+  const VkQueue queue_;
+  Owned<VkSemaphore> timeline_;
+
+  std::mutex mutex_;  // of everything below
+  Ticket last_ = 0;
+  Ticket done_ = 0;
+  // Nothing runs on a lost device: all has ended, but nothing of it well.
+  bool lost_ = false;
+  std::deque<Fence> fences_;  // of submissions under way
+  std::vector<std::shared_ptr<Owned<VkFence>>> free_fences_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace felsite::vk
