@@ -13,21 +13,31 @@ foreach(icd IN LISTS fetched_drivers)
   cmake_path(GET icd STEM name)
   list(APPEND felsite_test_drivers ${name}=${icd})
 endforeach()
-# Nothing that is not instrumented may run under the thread sanitizer: it sees the drivers' worker
-# threads but not how they synchronize, and reports races that are none.
-if("thread" IN_LIST FELSITE_SANITIZE)
-  set(felsite_test_drivers "")
-elseif(NOT felsite_test_drivers)
+if(NOT felsite_test_drivers)
   message(WARNING "There is no Vulkan driver to test on: the device tests are left out.")
+endif()
+# Drivers are not instrumented: the thread sanitizer would see their worker threads but not how they
+# synchronize. So it does not look into them, and lavapipe starts none.
+set(felsite_device_environment "")
+if("thread" IN_LIST FELSITE_SANITIZE)
+  set(felsite_device_environment LP_NUM_THREADS=0 TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+endif()
+# All that runs on lavapipe runs under the validation layer, where it is installed, with its
+# synchronization checks; the sanitizers and the other drivers run without.
+set(felsite_validated_driver lavapipe)
+if(FELSITE_SANITIZE)
+  set(felsite_validated_driver "")
 endif()
 # How many generated programs are compared. A sanitizer does not help with comparing bytes, so a part
 # of them shows it all the code, on one driver; Mesa 25 compiles each of them in a fifth of a second.
 # FELSITE_DEVICE_PROGRAMS=2000 with a test executable compares as many on any driver.
-set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=200)
+# Faults in all calls with all results are for one driver; the others see one result for each call.
+set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=200 FELSITE_FAULTS_SPARING=1)
+set(felsite_generated_swiftshader FELSITE_FAULTS_SPARING=1)
 set(felsite_device_arguments "")
 if(FELSITE_SANITIZE)
   list(FILTER felsite_test_drivers INCLUDE REGEX "^lavapipe=")
-  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=60)
+  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=60 FELSITE_FAULTS_SPARING=1)
   # Tables of values and masks run the same code again and again; tests/codegen lowers it all.
   set(felsite_device_arguments --source-file-exclude=*test_operations*
                                "--test-case-exclude=each pair of features*")
@@ -36,27 +46,75 @@ endif()
 add_library(test_device_main OBJECT device_main.cpp)
 target_link_libraries(test_device_main PRIVATE felsite_warnings doctest::doctest)
 
-# One executable test_PART, and one test PART_DRIVER for each driver.
-function(felsite_device_test part)
+# The masks under which conformance runs on lavapipe besides its own: each stands for devices
+# without something that the runtime would rather use.
+set(felsite_conformance_masks
+    none
+    -timeline_semaphores
+    -synchronization2
+    -push_descriptors
+    -in_place_memory
+    transfer_queue,-in_place_memory
+    -external_host_memory)
+
+# One executable test_PART; felsite_driver_test adds tests that run it.
+function(felsite_device_executable part)
   file(GLOB sources CONFIGURE_DEPENDS ${part}/*.cpp)
   add_executable(test_${part} $<TARGET_OBJECTS:test_device_main> ${sources})
   target_include_directories(test_${part} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(test_${part} PRIVATE felsite felsite_vulkan felsite_warnings
                                              doctest::doctest fmt::fmt ${CMAKE_DL_LIBS})
   target_compile_definitions(test_${part} PRIVATE FELSITE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# felsite_driver_test(NAME PART DRIVER [VARIABLE=VALUE...]): a test NAME that runs test_PART on one
+# of felsite_test_drivers.
+function(felsite_driver_test test part driver)
+  string(REGEX MATCH "^([^=]+)=(.+)$" unused ${driver})
+  set(name ${CMAKE_MATCH_1})
+  set(icd ${CMAKE_MATCH_2})
+  add_test(NAME ${test} COMMAND test_${part} ${felsite_device_arguments})
+  file(READ ${icd} icd_text)
+  string(JSON library GET "${icd_text}" ICD library_path)
+  set(validation "")
+  if(name STREQUAL felsite_validated_driver)
+    set(validation FELSITE_VALIDATION=sync)
+  endif()
+  # Both names of the variable for the loader: those that know the second one prefer it.
+  set(environment
+      VK_ICD_FILENAMES=${icd} VK_DRIVER_FILES=${icd} FELSITE_TEST_DRIVER=${name}
+      FELSITE_TEST_DRIVER_LIBRARY=${library} ${felsite_generated_${name}} ${validation}
+      ${felsite_device_environment} ${ARGN}
+      LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/driver_leaks.lsan:print_suppressions=0)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 1800 ENVIRONMENT "${environment}")
+endfunction()
+
+# One executable test_PART, and one test PART_DRIVER for each driver.
+function(felsite_device_test part)
+  felsite_device_executable(${part})
   foreach(driver IN LISTS felsite_test_drivers)
-    string(REGEX MATCH "^([^=]+)=(.+)$" unused ${driver})
-    set(name ${CMAKE_MATCH_1})
-    set(icd ${CMAKE_MATCH_2})
-    add_test(NAME ${part}_${name} COMMAND test_${part} ${felsite_device_arguments})
-    file(READ ${icd} icd_text)
-    string(JSON library GET "${icd_text}" ICD library_path)
-    # Both names of the variable for the loader: those that know the second one prefer it.
-    set(environment
-        VK_ICD_FILENAMES=${icd} VK_DRIVER_FILES=${icd} FELSITE_TEST_DRIVER=${name}
-        FELSITE_TEST_DRIVER_LIBRARY=${library} ${felsite_generated_${name}}
-        LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/driver_leaks.lsan:print_suppressions=0)
-    set_tests_properties(${part}_${name} PROPERTIES TIMEOUT 1800 ENVIRONMENT "${environment}")
+    string(REGEX REPLACE "=.*" "" name ${driver})
+    felsite_driver_test(${part}_${name} ${part} ${driver})
+  endforeach()
+endfunction()
+
+# The conformance suite: on the reference, on each driver, and on lavapipe under each mask.
+function(felsite_conformance_tests)
+  felsite_device_executable(conformance)
+  add_test(NAME conformance_reference COMMAND test_conformance)
+  set_tests_properties(conformance_reference PROPERTIES TIMEOUT 600)
+  foreach(driver IN LISTS felsite_test_drivers)
+    string(REGEX REPLACE "=.*" "" name ${driver})
+    felsite_driver_test(conformance_${name} conformance ${driver} FELSITE_CONFORMANCE_BACKEND=vulkan)
+    if(NOT name STREQUAL "lavapipe")
+      continue()
+    endif()
+    foreach(mask IN LISTS felsite_conformance_masks)
+      string(REPLACE "-" "no_" mask_name ${mask})
+      string(REPLACE "," "_" mask_name ${mask_name})
+      felsite_driver_test(conformance_${name}_${mask_name} conformance ${driver}
+                          FELSITE_CONFORMANCE_BACKEND=vulkan FELSITE_CONFORMANCE_MASK=${mask})
+    endforeach()
   endforeach()
 endfunction()
 

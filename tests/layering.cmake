@@ -42,6 +42,17 @@ foreach(file IN LISTS ir_files)
   endforeach()
 endforeach()
 
+# Vulkan's types stand in one public header, which no other one includes: who does not use it needs
+# no headers of Vulkan.
+file(GLOB public_headers ${SOURCE_DIR}/include/felsite/*.h)
+list(FILTER public_headers EXCLUDE REGEX "/vulkan_interop\\.h$")
+foreach(file IN LISTS public_headers)
+  file(STRINGS ${file} includes REGEX "^#include.*(vulkan/|volk|vk_mem_alloc|vulkan_interop)")
+  foreach(line IN LISTS includes)
+    list(APPEND findings "${file}: ${line}")
+  endforeach()
+endforeach()
+
 if(findings)
   list(JOIN findings "\n  " text)
   message(FATAL_ERROR "includes against the order of the parts:\n  ${text}")

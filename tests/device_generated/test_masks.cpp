@@ -50,8 +50,8 @@ TEST_CASE("each pair of features masked off: a generated program gives the same 
   for (std::size_t a = 0; a < features.size(); ++a) {
     for (std::size_t b = a + 1; b < features.size(); ++b) {
       // Opened for this one alone: a hundred open devices would be too many.
-      const auto device =
-          vk::open_device({.mask = without(without(device_mask(), features[a]), features[b])});
+      const auto device = vk::open_device(
+          {.capabilities = without(without(device_mask(), features[a]), features[b])});
       REQUIRE(device.has_value());
       check_generated(**device, 510'000 + a * 100 + b, 1);
     }
@@ -67,7 +67,7 @@ TEST_CASE("each feature alone, all others masked off: generated programs give th
     if (feature == Feature::Atomics64 || feature == Feature::SharedAtomics64) {
       mask = mask.with(Feature::Int64);
     }
-    const auto device = vk::open_device({.mask = mask});
+    const auto device = vk::open_device({.capabilities = mask});
     REQUIRE(device.has_value());
     check_generated(**device, 520'000 + 100 * static_cast<std::uint64_t>(feature), 2);
   }

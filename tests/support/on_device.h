@@ -33,7 +33,7 @@ inline vk::Device& test_device(const codegen::Capabilities& mask) {
                           std::to_string(mask.loop_budget) + (mask.folds_float_zeros ? "z" : "");
   auto& device = devices[key];
   if (device == nullptr) {
-    auto opened = vk::open_device({.mask = mask});
+    auto opened = vk::open_device({.capabilities = mask});
     if (!opened) throw std::runtime_error(to_string(opened.error()));
     device = *std::move(opened);
   }

@@ -122,8 +122,8 @@ inline std::vector<std::uint32_t> words_of(const Bytes& bytes) {
   return words;
 }
 
-inline std::unique_ptr<vk::Device> open_test_device(const vk::DeviceChoice& choice = {}) {
-  auto device = vk::open_device(choice);
+inline std::unique_ptr<vk::Device> open_test_device(const vk::DeviceWish& wish = {}) {
+  auto device = vk::open_device(wish);
   if (!device) FAIL(to_string(device.error()));
   return std::move(*device);
 }

@@ -46,13 +46,13 @@ TEST_CASE("a narrower mask opens, a wider one is refused by name") {
   const codegen::Capabilities found = open_test_device()->capabilities();
   codegen::Capabilities narrow = found;
   narrow.features.reset();
-  const auto device = open_test_device({.mask = narrow});
+  const auto device = open_test_device({.capabilities = narrow});
   CHECK(device->capabilities().features.none());
   check_validation(*device);
 
   codegen::Capabilities wide = found;
   wide.limits.shared_bytes = found.limits.shared_bytes + 1;
-  const auto refused = open_device({.mask = wide});
+  const auto refused = open_device({.capabilities = wide});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::UnsupportedFeature);
   CHECK(refused.error().message.find("shared bytes") != std::string::npos);
@@ -60,7 +60,7 @@ TEST_CASE("a narrower mask opens, a wider one is refused by name") {
 }
 
 TEST_CASE("a name that no device has is answered with the devices there are") {
-  const auto refused = open_device({.name_contains = "no such device"});
+  const auto refused = open_device({.device = "no such device"});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::UnsupportedFeature);
   const auto devices = list_devices();
@@ -69,6 +69,81 @@ TEST_CASE("a name that no device has is answered with the devices there are") {
   for (const DeviceSnapshot& device : *devices) {
     CHECK(refused.error().message.find(device.name) != std::string::npos);
   }
+}
+
+TEST_CASE("a device is found by position and by UUID") {
+  const auto devices = list_devices();
+  REQUIRE(devices);
+  for (std::size_t i = 0; i < devices->size(); ++i) {
+    const DeviceSnapshot& device = (*devices)[i];
+    CHECK(device.uuid.size() == 32);
+    CHECK(open_test_device({.device = std::to_string(i)})->plan().device == i);
+    CHECK(open_test_device({.device = device.uuid})->snapshot().uuid == device.uuid);
+  }
+}
+
+TEST_CASE("FELSITE_DEVICE names the device where nobody else does") {
+  setenv("FELSITE_DEVICE", "no such device", 1);
+  const auto refused = open_device();
+  const auto named = open_device({.device = "0"});
+  unsetenv("FELSITE_DEVICE");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message.find("`no such device`") != std::string::npos);
+  CHECK(named);
+}
+
+TEST_CASE("FELSITE_VALIDATION takes known values only") {
+  const char* const before = std::getenv("FELSITE_VALIDATION");
+  const std::string kept = before == nullptr ? "0" : before;
+  setenv("FELSITE_VALIDATION", "perhaps", 1);
+  const auto refused = open_device();
+  setenv("FELSITE_VALIDATION", kept.c_str(), 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::BadInputs);
+  CHECK(refused.error().message.find("`perhaps`") != std::string::npos);
+  CHECK(open_device());
+}
+
+TEST_CASE("what the runtime uses can be turned off, each alone and all together") {
+  const RuntimeFeatures found = runtime_features_of(open_test_device()->snapshot());
+  CHECK(has(found, RuntimeFeature::TimelineSemaphores));
+  CHECK(has(found, RuntimeFeature::InPlaceMemory));
+  for (std::size_t i = 0; i < kRuntimeFeatureCount; ++i) {
+    const RuntimeFeatureInfo& row = info(static_cast<RuntimeFeature>(i));
+    CAPTURE(row.name);
+    const auto without = open_test_device({.mask = "-" + std::string(row.name)});
+    CHECK_FALSE(without->has(row.feature));
+    check_validation(*without);
+  }
+  const auto bare = open_test_device({.mask = "none"});
+  CHECK(bare->plan().runtime.none());
+  CHECK(bare->plan().extensions.empty());
+  CHECK(bare->transfer_queue() == bare->compute_queue());
+  check_validation(*bare);
+}
+
+TEST_CASE("the functions of what is turned on are there") {
+  const auto device = open_test_device();
+  const VolkDeviceTable& functions = device->functions();
+  const auto there = [](auto function) { return function != nullptr; };
+  if (device->has(RuntimeFeature::TimelineSemaphores)) CHECK(there(functions.vkWaitSemaphores));
+  if (device->has(RuntimeFeature::Synchronization2)) {
+    CHECK(there(functions.vkCmdPipelineBarrier2));
+    CHECK(there(functions.vkQueueSubmit2));
+  }
+  if (device->has(RuntimeFeature::PushDescriptors)) {
+    CHECK(there(functions.vkCmdPushDescriptorSetKHR));
+  }
+}
+
+TEST_CASE("a queue for copies is the compute queue where there is no other") {
+  const auto device = open_test_device({.mask = "transfer_queue"});
+  CHECK(device->has(RuntimeFeature::TransferQueue));
+  REQUIRE_FALSE(device->queue_families().empty());
+  CHECK(device->queue_families().front() == device->queue_family());
+  const bool same_family = device->queue_families().size() == 1;
+  CHECK(same_family == (device->transfer_queue() == device->compute_queue()));
+  check_validation(*device);
 }
 
 TEST_CASE("devices open and close from several threads at once") {

@@ -192,7 +192,7 @@ TEST_CASE("what the device cannot run is refused with limit and request") {
   SUBCASE("robust access that the mask leaves out") {
     codegen::Capabilities mask = device->capabilities();
     mask.features.reset(static_cast<std::size_t>(codegen::Feature::RobustAccess2));
-    const auto plain = open_test_device({.mask = mask});
+    const auto plain = open_test_device({.capabilities = mask});
     codegen::Kernel kernel = made.kernel;
     kernel.needs_robust_access2 = true;
     const auto refused = PreparedKernel::prepare(*plain, kernel, made.program);

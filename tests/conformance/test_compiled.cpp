@@ -1,0 +1,111 @@
+// Programs made ready once: the same bits as a dispatch, one at a time, in batches, on resident
+// buffers.
+#include "conformance/conformance.h"
+
+using namespace felsite;
+using namespace felsite::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::unique_ptr<CompiledPipeline> compiled(const char* text, const DispatchConfig& config = {}) {
+  return must(tested().compile(valid_program(text), config));
+}
+
+}  // namespace
+
+TEST_CASE("a compiled program runs again and again, with other sizes each time") {
+  const auto pipeline = compiled(kSaxpy);
+  CHECK(pipeline->program().name() == "saxpy");
+  std::vector<Bytes> slots{Bytes(256)};
+  const std::byte* const memory = slots[0].data();
+  for (const std::uint32_t count : {1u, 5u, 8u, 20u, 0u}) {
+    const std::vector<Bytes> inputs{bytes_of(Words{count}), bytes_of(counting(count)),
+                                    bytes_of(counting(count, 7))};
+    Words expected(count);
+    for (std::uint32_t i = 0; i < count; ++i) expected[i] = count * i + 7 + i;
+    const DispatchTiming timing = must(pipeline->dispatch_borrowed_into(spans_of(inputs), slots));
+    CHECK(timing.passes_run == 1);
+    CHECK(timing.wall_ns.has_value());
+    CHECK(words_of(slots[0]) == expected);
+    CHECK(slots[0].data() == memory);
+    CHECK(words_of(must(pipeline->dispatch(inputs))[0]) == expected);
+  }
+}
+
+TEST_CASE("a compiled program has its configuration") {
+  DispatchConfig config = on_grid(2);
+  config.workgroup_override = {3, 1, 1};
+  const auto pipeline = compiled(
+      "program p workgroup(4) { output o: u32[8];"
+      " o[invocation.x] = workgroup_size.x * 10 + num_workgroups.x; }",
+      config);
+  CHECK(words_of(must(pipeline->dispatch({}))[0]) == Words{32, 32, 32, 32, 32, 32, 0, 0});
+  DispatchConfig hurried;
+  hurried.timeout = 0ns;
+  const auto late = tested().compile(valid_program(kGrow), hurried);
+  if (late.has_value()) CHECK(code_of((*late)->dispatch({Bytes(4)})) == ErrorCode::Timeout);
+}
+
+TEST_CASE("a batch is as many dispatches, each with its own bytes") {
+  const auto pipeline = compiled(kAdd);
+  std::vector<std::vector<Bytes>> storage;
+  std::vector<std::vector<ByteSpan>> inputs;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    storage.push_back({bytes_of(counting(3 + i, i)), bytes_of(Words(3 + i, 100 * i))});
+  }
+  for (const auto& set : storage) inputs.push_back(spans_of(set));
+  const auto outputs = must(pipeline->dispatch_batch(inputs));
+  REQUIRE(outputs.size() == 5);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    REQUIRE(outputs[i].size() == 1);
+    CHECK(words_of(outputs[i][0]) == counting(3 + i, 101 * i));
+  }
+  CHECK(must(pipeline->dispatch_batch({})).empty());
+  inputs[3].pop_back();
+  CHECK(code_of(pipeline->dispatch_batch(inputs)) == ErrorCode::BadInputs);
+}
+
+TEST_CASE("a trap in a batch is the error of the batch") {
+  const auto pipeline = compiled(kTrapAt);
+  const Bytes limit = bytes_of(Words{5});
+  const Bytes below = bytes_of(Words{4});
+  const std::vector<std::vector<ByteSpan>> fine{{limit, below}, {below, limit}};
+  const auto outputs = must(pipeline->dispatch_batch(fine));
+  CHECK(words_of(outputs[0][0]) == Words{5});
+  CHECK(words_of(outputs[1][0]) == Words{6});
+  const std::vector<std::vector<ByteSpan>> broken{{limit, below}, {limit, limit}, {below, limit}};
+  const Error error = error_of(pipeline->dispatch_batch(broken));
+  CHECK(error.code == ErrorCode::Trapped);
+  CHECK(error.context.program == "trap_at");
+  CHECK(words_of(must(pipeline->dispatch({limit, below}))[0]) == Words{5});
+}
+
+TEST_CASE("a compiled program on resident buffers") {
+  const OnDevice x(counting(10));
+  const OnDevice y(Words(10, 1));
+  const auto pipeline = compiled(kAdd);
+  const std::vector<ResidentHandle> resources{x.handle(), y.handle()};
+  for (int round = 0; round < 3; ++round) must(pipeline->dispatch_resident(resources));
+  Words expected(10);
+  for (std::uint32_t i = 0; i < 10; ++i) expected[i] = 1 + 3 * i;
+  CHECK(y.words() == expected);
+  CHECK(x.words() == counting(10));
+  CHECK(code_of(pipeline->dispatch_resident({&resources[0], 1})) == ErrorCode::BadInputs);
+  const std::vector<ResidentHandle> forged{x.handle(), {1, 2, 3}};
+  CHECK(code_of(pipeline->dispatch_resident(forged)) == ErrorCode::InvalidHandle);
+}
+
+TEST_CASE("what cannot run is not compiled") {
+  CHECK(code_of(tested().compile(ir::Program())) == ErrorCode::InvalidProgram);
+  CHECK(code_of(tested().prepare(ir::Program())) == ErrorCode::InvalidProgram);
+  DispatchConfig config;
+  config.fixpoint_iterations = 0;
+  CHECK(code_of(tested().compile(valid_program(kGrow), config)) == ErrorCode::BadInputs);
+  config = {};
+  config.workgroup_override = {0, 1, 1};
+  CHECK(code_of(tested().compile(valid_program(kGrow), config)) == ErrorCode::InvalidProgram);
+  const auto pipeline = compiled(kSaxpy);
+  CHECK(code_of(pipeline->dispatch({})) == ErrorCode::BadInputs);
+  CHECK(code_of(pipeline->dispatch({Bytes(4), Bytes(3), Bytes(4)})) == ErrorCode::BadInputs);
+}

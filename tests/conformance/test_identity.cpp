@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "conformance/conformance.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+TEST_CASE("a backend says what it is") {
+  CHECK(tested().id() == tested_choice().backend);
+  CHECK(!tested().version().empty());
+  CHECK(!tested().device_feature_cache_key().empty());
+  CHECK(tested().device_feature_cache_key() == tested().device_feature_cache_key());
+}
+
+TEST_CASE("it is among the backends that can be had by name") {
+  const std::vector<std::string> ids = backend_ids();
+  CHECK(std::ranges::count(ids, tested_choice().backend) == 1);
+  CHECK(must(make_backend(tested_choice().backend))->id() == tested_choice().backend);
+  CHECK(code_of(make_backend("no such backend")) == ErrorCode::UnsupportedFeature);
+}
+
+TEST_CASE("it runs at least everything that one kernel can hold") {
+  const std::vector<std::string> ops = tested().supported_ops();
+  for (std::size_t i = 0; i < ir::kExprKindCount; ++i) {
+    const ir::ExprKindInfo& row = info(static_cast<ir::ExprKind>(i));
+    CHECK_MESSAGE(std::ranges::count(ops, row.name) == 1, row.name);
+  }
+  for (std::size_t i = 0; i < ir::kNodeKindCount; ++i) {
+    const ir::NodeKindInfo& row = info(static_cast<ir::NodeKind>(i));
+    if (!row.whole_grid) CHECK_MESSAGE(std::ranges::count(ops, row.name) == 1, row.name);
+  }
+}
+
+TEST_CASE("the profile holds what Vulkan promises of every device") {
+  const DeviceProfile profile = tested().device_profile();
+  CHECK(!profile.name.empty());
+  CHECK(!profile.timing_quality.empty());
+  CHECK(profile.resident_dispatch);
+  CHECK(profile.subgroup_size >= 1);
+  CHECK(profile.max_workgroup_invocations >= 128);
+  CHECK(profile.shared_memory_bytes >= 16384);
+  CHECK(profile.max_storage_buffer_bytes >= (std::uint64_t{1} << 27));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    CHECK(profile.max_workgroup_count[axis] >= 65535);
+    CHECK(profile.max_workgroup_size[axis] >= 64);
+  }
+  if (on_vulkan()) {
+    CHECK(!profile.grid_sync);
+    CHECK(!profile.cooperative_grid_sync_fits);
+  }
+}
+
+TEST_CASE("a device that is there is not lost, and has nothing to recover from") {
+  CHECK(!tested().device_lost());
+  must(tested().try_recover());
+  CHECK(!tested().device_lost());
+  CHECK(words_of(must(tested().dispatch(valid_program(kGrow), {bytes_of(Words{1, 2})}))[0]) ==
+        Words{3, 5});
+}
+
+TEST_CASE("ready programs are counted") {
+  const ir::Program program =
+      valid_program("program only_here workgroup(1) { output o: u32[1]; o[0] = 4711; }");
+  const PipelineCacheSnapshot before = tested().pipeline_cache_snapshot();
+  must(tested().prepare(program));
+  const PipelineCacheSnapshot between = tested().pipeline_cache_snapshot();
+  CHECK(between.misses > before.misses);
+  CHECK(between.entries > 0);
+  const Telemetry again =
+      counted([&] { CHECK(words_of(must(tested().dispatch(program, {}))[0]) == Words{4711}); });
+  CHECK(again[Counter::PipelinesCompiled] == 0);
+  CHECK(again[Counter::PipelinesCached] > 0);
+  const PipelineCacheSnapshot after = tested().pipeline_cache_snapshot();
+  CHECK(after.misses == between.misses);
+  CHECK(after.hits > between.hits);
+}

@@ -1,0 +1,77 @@
+// Grids that are read from resident buffers when their step runs.
+#include "conformance/conformance.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+namespace {
+
+const char* const kCount =
+    "program count workgroup(1) { readonly g: u32[]; readwrite n: u32[]; indirect_dispatch(g[1]);"
+    " atomic_add(n[0], 1); n[1] = num_workgroups.x * 100 + num_workgroups.y * 10 +"
+    " num_workgroups.z; }";
+const char* const kSetGrid =
+    "program set_grid workgroup(1) { readonly from: u32[]; readwrite g: u32[];"
+    " g[1] = from[0]; g[2] = from[1]; g[3] = g[3] + 1; }";
+
+}  // namespace
+
+TEST_CASE("a grid in a resident buffer") {
+  const auto run = [&](const Words& grid) {
+    const OnDevice g(grid);
+    const OnDevice n(Words{0, 0});
+    must(tested().dispatch_resident(valid_program(kCount), std::vector{g.handle(), n.handle()}));
+    return n.words();
+  };
+  CHECK(run({99, 3, 2, 1}) == Words{6, 321});
+  CHECK(run({99, 1, 1, 1}) == Words{1, 111});
+  CHECK(run({99, 0, 1, 1}) == Words{0, 0});
+  CHECK(run({99, 5, 5}) == Words{0, 0});
+  CHECK(run({}) == Words{0, 0});
+  const OnDevice g(Words{0, 1, 1, 1});
+  const OnDevice n(Words{0, 0});
+  CHECK(code_of(tested().dispatch_resident(valid_program(kCount),
+                                           std::vector{g.handle(), n.handle()}, on_grid(1))) ==
+        ErrorCode::BadInputs);
+  CHECK(n.words() == Words{0, 0});
+}
+
+TEST_CASE("an earlier step computes the grid") {
+  const OnDevice from(Words{4, 2});
+  const OnDevice g(Words{0, 77, 0, 2});
+  const OnDevice n(Words{0, 0});
+  const std::vector<ResidentStep> steps{{.program = valid_program(kSetGrid),
+                                         .resources = {from.handle(), g.handle()},
+                                         .grid_override = {{1, 1, 1}}},
+                                        step(kCount, {g.handle(), n.handle()})};
+  const ResidentRange read{.buffer = n.handle()};
+  std::vector<Bytes> slots;
+  must(tested().dispatch_resident_sequence_read_ranges_into(steps, {&read, 1}, slots));
+  CHECK(words_of(slots[0]) == Words{4 * 2 * 3, 423});
+  // Each pass of the block makes the grid one larger: 4, 5 and 6 on z.
+  must(tested().dispatch_resident_repeated_sequence_read_ranges_into({}, steps, 3, {&read, 1},
+                                                                     slots));
+  CHECK(words_of(slots[0]) == Words{4 * 2 * (3 + 4 + 5 + 6), 426});
+}
+
+TEST_CASE("an upload in the same submission brings the grid") {
+  const OnDevice g(Words{0, 9, 9, 9});
+  const OnDevice n(Words{0, 0});
+  const std::vector<ResidentStep> steps{step(kCount, {g.handle(), n.handle()})};
+  const Bytes words = bytes_of(Words{2, 2, 2});
+  const ResidentUpload upload{.buffer = g.handle(), .offset = 4, .bytes = words};
+  const ResidentFill fill{.buffer = n.handle(), .value = std::byte{0}};
+  const ResidentRange read{.buffer = n.handle()};
+  const ResidentSubmission submission{
+      .fills = {&fill, 1}, .uploads = {&upload, 1}, .prefix = steps, .reads = {&read, 1}};
+  std::vector<Bytes> slots;
+  must(tested().submit_resident(submission, slots));
+  CHECK(words_of(slots[0]) == Words{8, 222});
+  const auto recorded = must(tested().record_resident(submission));
+  for (const std::uint32_t x : {3u, 1u, 0u, 5u}) {
+    const Bytes fresh = bytes_of(Words{x, 1, 1});
+    const ByteSpan span = fresh;
+    must(recorded->run_into(slots, {&span, 1}));
+    CHECK(words_of(slots[0]) == (x == 0 ? Words{0, 0} : Words{x, x * 100 + 11}));
+  }
+}

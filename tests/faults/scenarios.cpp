@@ -1,0 +1,269 @@
+#include "faults/scenarios.h"
+
+#include <array>
+#include <string>
+
+#include "felsite/text.h"
+#include "support/run_program.h"
+
+namespace felsite::test {
+namespace {
+
+using Handles = std::vector<ResidentHandle>;
+
+ir::Program program_of(std::string_view text) {
+  auto program = ir::parse(text);
+  return program ? *program : ir::Program();
+}
+
+const ir::Program& add_one() {
+  static const ir::Program program = program_of(
+      "program add_one workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
+      " if i < len(x) { x[i] = x[i] + 1; } }");
+  return program;
+}
+
+const ir::Program& copy() {
+  static const ir::Program program = program_of(
+      "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
+      " if i < len(y) { y[i] = x[i]; } }");
+  return program;
+}
+
+const ir::Program& trap_on_seven() {
+  static const ir::Program program = program_of(
+      "program trap_on_seven workgroup(1) { readwrite x: u32[]; if x[0] == 7 { trap(3, seven); }"
+      " x[0] = x[0] + 1; }");
+  return program;
+}
+
+// More buffers than push constants have room for their lengths, so that there is a block of them.
+const ir::Program& many_lengths() {
+  static const ir::Program program = [] {
+    std::string text = "program many_lengths workgroup(1) { ";
+    std::string sum = "0";
+    for (int i = 0; i < 3; ++i) {
+      text += "readonly x" + std::to_string(i) + ": u8[]; ";
+      sum += " + len(x" + std::to_string(i) + ")";
+    }
+    return program_of(text + "output o: u32[1]; o[0] = " + sum + "; }");
+  }();
+  return program;
+}
+
+Result<void> expect(bool right) {
+  if (right) return {};
+  return std::unexpected(Error{.code = ErrorCode::Unknown,
+                               .message = "The scenario got a wrong result.",
+                               .fix = "mend the backend.",
+                               .context = {}});
+}
+
+template <class T>
+Result<void> plain(Result<T> result) {
+  if (!result) return std::unexpected(std::move(result.error()));
+  return {};
+}
+
+// Resident buffers that are freed on every path.
+class Buffers {
+ public:
+  explicit Buffers(Backend& backend) : backend_(backend) {}
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() {
+    for (const ResidentHandle& handle : handles_) static_cast<void>(backend_.free_resident(handle));
+  }
+  Result<void> allocate(std::initializer_list<std::uint64_t> sizes) {
+    auto handles = backend_.allocate_resident_many(std::vector<std::uint64_t>(sizes));
+    if (!handles) return std::unexpected(std::move(handles.error()));
+    handles_ = std::move(*handles);
+    return {};
+  }
+  const ResidentHandle& operator[](std::size_t i) const { return handles_[i]; }
+
+ private:
+  Backend& backend_;
+  Handles handles_;
+};
+
+Result<void> dispatch_forms(Backend& backend) {
+  const std::vector<Bytes> inputs{bytes_of(Words{1, 2, 3})};
+  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  std::vector<Bytes> slots;
+  for (int i = 0; i < 2; ++i) {
+    if (auto done = backend.dispatch_borrowed_into(add_one(), spans, slots); !done) {
+      return plain(std::move(done));
+    }
+    if (auto right = expect(words_of(slots[0]) == Words{2, 3, 4}); !right) return right;
+  }
+  return {};
+}
+
+Result<void> timed_dispatch(Backend& backend) {
+  const Bytes input = bytes_of(Words{1, 2, 3});
+  const std::vector<ByteSpan> spans{input};
+  return plain(backend.dispatch_borrowed_timed(add_one(), spans));
+}
+
+Result<void> borrowed_memory(Backend& backend) {
+  static const Bytes large(std::size_t{2} << 20);
+  const Bytes small = bytes_of(Words{9});
+  const std::vector<ByteSpan> spans{large, small};
+  auto outputs = backend.dispatch_borrowed(copy(), spans);
+  if (!outputs) return plain(std::move(outputs));
+  return expect(words_of((*outputs)[0]) == Words{0});
+}
+
+Result<void> parameter_block(Backend& backend) {
+  return plain(backend.dispatch(many_lengths(), {Bytes(1), Bytes(2), Bytes(3)}));
+}
+
+Result<void> asynchronous(Backend& backend) {
+  std::vector<std::unique_ptr<PendingDispatch>> pending;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    auto started = backend.dispatch_async(add_one(), {bytes_of(Words{i})});
+    if (!started) return plain(std::move(started));
+    pending.push_back(std::move(*started));
+  }
+  for (std::uint32_t i = 0; i < 2; ++i) {  // the last one is dropped
+    static_cast<void>(pending[i]->is_ready());
+    auto outputs = pending[i]->wait();
+    if (!outputs) return plain(std::move(outputs));
+    if (auto right = expect(words_of((*outputs)[0]) == Words{i + 1}); !right) return right;
+  }
+  return {};
+}
+
+Result<void> compiled(Backend& backend) {
+  auto pipeline = backend.compile(add_one());
+  if (!pipeline) return plain(std::move(pipeline));
+  const Bytes input = bytes_of(Words{4});
+  const std::vector<std::vector<ByteSpan>> batch{{input}, {input}};
+  auto outputs = (*pipeline)->dispatch_batch(batch);
+  if (!outputs) return plain(std::move(outputs));
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({4}); !done) return done;
+  if (auto done = backend.upload_resident(buffers[0], input); !done) return done;
+  for (int i = 0; i < 2; ++i) {
+    const std::array resources{buffers[0]};
+    if (auto done = (*pipeline)->dispatch_resident(resources); !done) return plain(std::move(done));
+  }
+  auto result = backend.download_resident(buffers[0]);
+  if (!result) return plain(std::move(result));
+  return expect(words_of(*result) == Words{6});
+}
+
+Result<void> resident_memory(Backend& backend) {
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({16, 5, 0}); !done) return done;
+  const Bytes sixteen(16, std::byte{3});
+  const std::array uploads{
+      ResidentUpload{.buffer = buffers[0], .bytes = sixteen},
+      ResidentUpload{.buffer = buffers[1], .offset = 1, .bytes = ByteSpan(sixteen).first(3)}};
+  if (auto done = backend.upload_resident_at_many(uploads); !done) return done;
+  if (auto done = backend.fill_resident(buffers[1], std::byte{7}); !done) return done;
+  const std::array ranges{ResidentRange{.buffer = buffers[1]},
+                          ResidentRange{.buffer = buffers[0], .offset = 4, .length = 4}};
+  std::vector<Bytes> outputs;
+  if (auto done = backend.download_resident_ranges_into(ranges, outputs); !done) return done;
+  return expect(outputs[0] == Bytes(5, std::byte{7}) && outputs[1] == Bytes(4, std::byte{3}));
+}
+
+Result<void> submissions(Backend& backend) {
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({16, 16}); !done) return done;
+  const Bytes input = bytes_of(Words{1, 2, 3, 4});
+  const std::array fills{ResidentFill{.buffer = buffers[0]}, ResidentFill{.buffer = buffers[1]}};
+  const std::array uploads{ResidentUpload{.buffer = buffers[0], .bytes = input}};
+  const std::array prefix{ResidentStep{.program = copy(), .resources = {buffers[0], buffers[1]}}};
+  const std::array repeated{ResidentStep{.program = add_one(), .resources = {buffers[1]}}};
+  const std::array reads{ResidentRange{.buffer = buffers[1]}};
+  const ResidentSubmission all{.fills = fills,
+                               .uploads = uploads,
+                               .prefix = prefix,
+                               .repeated = repeated,
+                               .count = 70,
+                               .reads = reads};
+  std::vector<Bytes> outputs;
+  for (const bool profile : {false, true}) {
+    if (auto done = backend.submit_resident(all, outputs, {.profile = profile}); !done) {
+      return plain(std::move(done));
+    }
+    if (auto right = expect(words_of(outputs[0]) == Words{71, 72, 73, 74}); !right) return right;
+  }
+  auto recorded = backend.record_resident(all);
+  if (!recorded) return plain(std::move(recorded));
+  for (int i = 0; i < 2; ++i) {
+    if (auto done = (*recorded)->run_into(outputs); !done) return plain(std::move(done));
+  }
+  return expect(words_of(outputs[0]) == Words{71, 72, 73, 74});
+}
+
+Result<void> indirect(Backend& backend) {
+  static const ir::Program program = program_of(
+      "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[1];"
+      " indirect_dispatch(g[0]); atomic_add(n[0], 1); }");
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({12, 4}); !done) return done;
+  const Bytes grid = bytes_of(Words{2, 3, 1});
+  const Bytes zero(4);
+  const std::array uploads{ResidentUpload{.buffer = buffers[0], .bytes = grid},
+                           ResidentUpload{.buffer = buffers[1], .bytes = zero}};
+  const std::array steps{ResidentStep{.program = program, .resources = {buffers[0], buffers[1]}}};
+  const std::array reads{ResidentRange{.buffer = buffers[1]}};
+  std::vector<Bytes> outputs;
+  auto done =
+      backend.submit_resident({.uploads = uploads, .prefix = steps, .reads = reads}, outputs);
+  if (!done) return plain(std::move(done));
+  return expect(words_of(outputs[0]) == Words{6});
+}
+
+Result<void> static_uploads(Backend& backend) {
+  const Bytes payload = bytes_of(Words{1, 2});
+  const std::vector<ByteSpan> payloads{payload};
+  auto uploads = backend.acquire_static_uploads("faults", payloads);
+  if (!uploads) return plain(std::move(uploads));
+  auto bytes = backend.download_resident(uploads->handles[0]);
+  if (auto done = backend.release_static_uploads(*uploads); bytes && !done) return done;
+  if (!bytes) return plain(std::move(bytes));
+  return expect(*bytes == payload);
+}
+
+Result<void> trapping(Backend& backend) {
+  const Bytes seven = bytes_of(Words{7});
+  const std::vector<ByteSpan> spans{seven};
+  return plain(backend.dispatch_borrowed(trap_on_seven(), spans));
+}
+
+Result<void> flushing(Backend& backend) {
+  if (auto done = run_small_dispatch(backend); !done) return done;
+  return backend.flush();
+}
+
+constexpr std::array kScenarios{
+    Scenario{"dispatch", dispatch_forms},
+    Scenario{"timed dispatch", timed_dispatch},
+    Scenario{"borrowed memory", borrowed_memory},
+    Scenario{"parameter block", parameter_block},
+    Scenario{"asynchronous", asynchronous},
+    Scenario{"compiled", compiled},
+    Scenario{"resident memory", resident_memory},
+    Scenario{"submissions", submissions},
+    Scenario{"indirect", indirect},
+    Scenario{"static uploads", static_uploads},
+    Scenario{"trap", trapping, ErrorCode::Trapped},
+    Scenario{"flush", flushing},
+};
+
+}  // namespace
+
+std::span<const Scenario> scenarios() { return kScenarios; }
+
+Result<void> run_small_dispatch(Backend& backend) {
+  auto outputs = backend.dispatch(add_one(), {bytes_of(Words{41})});
+  if (!outputs) return plain(std::move(outputs));
+  return expect(words_of((*outputs)[0]) == Words{42});
+}
+
+}  // namespace felsite::test

@@ -1,0 +1,216 @@
+// Work that takes too long: the caller gets its error in time, and what still runs harms nothing
+// that comes after it, neither the next call nor the end of the backend or of the process.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+
+#include "support/own_process.h"
+#include "vk/backend_on_device.h"
+
+using namespace felsite;
+using namespace felsite::test;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// Each workgroup is a good deal of work, and all of them within lavapipe's loop budget. The
+// recurrence has no short form that a compiler could find.
+ir::Program slow_program() {
+  return valid_program(
+      "program slow workgroup(64) { readonly x: u32[]; readwrite y: u32[];"
+      " let s = invocation.x; loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); }"
+      " if s == x[invocation.x] { y[0] = s; } }");
+}
+
+constexpr auto kTimeout = 20ms;
+constexpr auto kMostDelay = kTimeout + 1s;  // of the answer
+
+// Workgroups that take the device ten times as long.
+std::uint32_t too_many_groups(Backend& backend) {
+  static const std::uint32_t found = [&] {
+    const ir::Program program = slow_program();
+    must(backend.prepare(program));
+    for (std::uint32_t groups = 2;; groups *= 2) {
+      const auto begin = Clock::now();
+      must(backend.dispatch(program, {zero_words(1), zero_words(1)}, on_grid(groups)));
+      const auto took = Clock::now() - begin;
+      // The first run may compile, too.
+      if (groups == 2 || (took < kTimeout && groups < 8192)) continue;
+      return static_cast<std::uint32_t>(1 + groups * (10 * kTimeout / took + 1));
+    }
+  }();
+  return found;
+}
+
+DispatchConfig within(std::chrono::nanoseconds timeout, std::uint32_t groups) {
+  DispatchConfig config = on_grid(groups);
+  config.timeout = timeout;
+  return config;
+}
+
+// A timed call that must say Timeout, and in time.
+template <class Call>
+Error late(Call call) {
+  const auto begin = Clock::now();
+  const auto result = call();
+  CHECK(Clock::now() - begin < kMostDelay);
+  Error error = error_of(result);
+  CHECK_MESSAGE(error.code == ErrorCode::Timeout, to_string(error));
+  CHECK(error.context.vk_result == VK_TIMEOUT);
+  CHECK(!error.context.device.empty());
+  return error;
+}
+
+const std::vector<Bytes>& slow_inputs() {
+  static const std::vector<Bytes> inputs{zero_words(1), zero_words(1)};
+  return inputs;
+}
+
+}  // namespace
+
+TEST_CASE("a dispatch that takes too long says so in time; the next one waits for it") {
+  for (const char* const mask : {"", "-timeline_semaphores"}) {
+    CAPTURE(mask);
+    const auto backend = open_backend(std::string(mask));
+    const std::uint32_t groups = too_many_groups(*backend);
+    must(backend->flush());
+    REQUIRE(still_works(*backend));
+    const std::uint64_t bytes = backend->metric_snapshot().device_bytes;
+    const Error error = late(
+        [&] { return backend->dispatch(slow_program(), slow_inputs(), within(kTimeout, groups)); });
+    CHECK(error.context.program == "slow");
+    CHECK(backend->metric_snapshot().in_flight == 1);
+    // One that has no time to wait behind the other says the same.
+    const auto soon = backend->dispatch(add_one(), {bytes_of(Words{1})}, within(1ms, 1));
+    if (!soon) CHECK(soon.error().code == ErrorCode::Timeout);
+    // One that has time ends after it, and a flush leaves nothing under way and nothing behind.
+    CHECK(still_works(*backend));
+    must(backend->flush());
+    CHECK(backend->metric_snapshot().in_flight == 0);
+    CHECK(backend->metric_snapshot().device_bytes <= bytes);
+    CHECK_FALSE(backend->device_lost());
+    check_silent_layers(*backend);
+  }
+}
+
+TEST_CASE("resident work that takes too long keeps what it uses until it ends") {
+  const auto backend = open_backend();
+  const std::uint32_t groups = too_many_groups(*backend);
+  const std::uint64_t bytes = backend->metric_snapshot().device_bytes;
+  const std::array<std::uint64_t, 2> sizes{4, 4};
+  const auto buffers = must(backend->allocate_resident_many(sizes));
+  const std::vector<ResidentStep> steps{
+      {.program = slow_program(), .resources = buffers, .grid_override = {{groups, 1, 1}}}};
+  std::vector<Bytes> outputs;
+  const SubmissionConfig soon{.timeout = kTimeout};
+  const ResidentSubmission submission{.prefix = steps};
+
+  late([&] { return backend->submit_resident(submission, outputs, soon); });
+  must(backend->flush());
+  // A recording whose run was given up is of no more use; the same steps recorded anew are.
+  const auto recorded = must(backend->record_resident(submission, soon));
+  late([&] { return recorded->run_into(outputs); });
+  CHECK(code_of(recorded->run_into(outputs)) == ErrorCode::DispatchFailed);
+  must(backend->flush());
+
+  // A pipeline is usable as long as it lives, also on the same buffers.
+  const auto pipeline = must(backend->compile(slow_program(), within(kTimeout, groups)));
+  late([&] { return pipeline->dispatch_resident(buffers); });
+  must(backend->flush());
+  late([&] { return pipeline->dispatch_resident(buffers); });
+
+  // Freed under the running work.
+  for (const ResidentHandle& buffer : buffers) must(backend->free_resident(buffer));
+  CHECK(still_works(*backend));
+  must(backend->flush());
+  CHECK(backend->metric_snapshot().resident_bytes == 0);
+  CHECK(backend->metric_snapshot().in_flight == 0);
+  backend->engine().value()->recordings().clear();
+  CHECK(backend->metric_snapshot().device_bytes <= bytes);
+  check_silent_layers(*backend);
+}
+
+TEST_CASE("a dispatch under way that takes too long can be waited for once, or dropped") {
+  const auto backend = open_backend();
+  const std::uint32_t groups = too_many_groups(*backend);
+  const DispatchConfig config = within(kTimeout, groups);
+  auto waited = must(backend->dispatch_async(slow_program(), slow_inputs(), config));
+  auto dropped = must(backend->dispatch_async(slow_program(), slow_inputs(), config));
+  late([&] { return waited->wait(); });
+  CHECK(code_of(waited->wait()) == ErrorCode::DispatchFailed);
+  dropped.reset();
+  waited.reset();
+  CHECK(still_works(*backend));
+  must(backend->flush());
+  CHECK(backend->metric_snapshot().in_flight == 0);
+}
+
+TEST_CASE("what a dispatch reads may be gone after its timeout") {
+  // Large enough that a device which can would read it where it is.
+  constexpr std::size_t kBytes = std::size_t{8} << 20;
+  const auto backend = open_backend();
+  const std::uint32_t groups = too_many_groups(*backend);
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const Bytes zero = zero_words(1);
+  const std::array<ByteSpan, 2> inputs{ByteSpan(static_cast<std::byte*>(memory), kBytes), zero};
+  late(
+      [&] { return backend->dispatch_borrowed(slow_program(), inputs, within(kTimeout, groups)); });
+  munmap(memory, kBytes);
+  must(backend->flush());
+  CHECK(still_works(*backend));
+}
+
+TEST_CASE("a backend goes while its work still runs") {
+  for (const bool shut_down : {false, true}) {
+    auto backend = open_backend();
+    const std::uint32_t groups = too_many_groups(*backend);
+    late(
+        [&] { return backend->dispatch(slow_program(), slow_inputs(), within(kTimeout, groups)); });
+    if (shut_down) {
+      must(backend->shutdown());
+      CHECK(code_of(backend->flush()) == ErrorCode::DispatchFailed);
+    }
+    backend.reset();
+  }
+  CHECK(still_works(*open_backend()));
+}
+
+// How a process leaves work behind that would run for minutes.
+TEST_CASE("child: leaves endless work" * doctest::skip()) {
+  const char* const how = std::getenv("FELSITE_TEST_LEAVES");
+  REQUIRE(how != nullptr);
+  const std::string way = how;
+  vk::BackendSettings settings = settings_for();
+  settings.grace = 200ms;
+  auto backend = open_backend(std::move(settings));
+  // Compiled, and with every thread of the driver at hand.
+  must(backend->dispatch(slow_program(), slow_inputs(), on_grid(4)));
+  DispatchConfig config = within(kTimeout, 65535);
+  config.grid_override = {65535, 1000, 1};
+  late([&] { return backend->dispatch(slow_program(), slow_inputs(), config); });
+  if (way == "closed") backend.reset();
+  if (way == "kept") static const auto kept = std::move(backend);  // until static objects go
+  if (way == "exit") std::exit(0);
+  if (way == "leaked") static_cast<void>(backend.release());
+}
+
+TEST_CASE("a process that leaves endless work behind ends within seconds, and well") {
+  const std::array<std::string, 4> ways{"closed", "kept", "exit", "leaked"};
+  std::vector<std::unique_ptr<OwnProcess>> processes;
+  for (const std::string& way : ways) {
+    processes.push_back(std::make_unique<OwnProcess>("child: leaves endless work",
+                                                     std::vector{"FELSITE_TEST_LEAVES=" + way}));
+  }
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    CAPTURE(ways[i]);
+    const auto code = processes[i]->wait(10s);
+    REQUIRE(code.has_value());
+    CHECK(*code == 0);
+  }
+}
