@@ -13,16 +13,6 @@
 namespace felsite::bench {
 namespace {
 
-// A benchmark whose work fails measures nothing.
-template <class T>
-T must(Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "felsite bench: {}\n", to_string(result.error()));
-    std::abort();
-  }
-  return std::move(*result);
-}
-
 template <class T>
 std::vector<T> values_of(const Bytes& bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
@@ -45,19 +35,22 @@ bool same_results(const ir::Program& program, const std::vector<Bytes>& felsite,
   return true;
 }
 
-// Short rounds and many, where they are short: a software driver shares its cores with all else
-// that runs. A slow device must not make the whole take minutes.
-int rounds_for(double round_ns) {
+}  // namespace
+
+void give_up(const std::string& why) {
+  fmt::print(stderr, "felsite bench: {}\n", why);
+  std::abort();
+}
+
+int rounds_for(double round_ns, int most) {
   constexpr double kBudget = 1e9;
-  constexpr double kMost = 41;
-  const double fit = std::clamp(kBudget / round_ns, static_cast<double>(kLeastRounds), kMost);
+  const double fit =
+      std::clamp(kBudget / round_ns, static_cast<double>(kLeastRounds), static_cast<double>(most));
   return static_cast<int>(fit) | 1;
 }
 
-}  // namespace
-
-Result<SharedDevice> open_shared_device(const vk::DeviceChoice& choice) {
-  auto device = vk::open_device(choice);
+Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish) {
+  auto device = vk::open_device(wish);
   if (!device) return std::unexpected(std::move(device.error()));
   return SharedDevice(std::move(*device));
 }
@@ -113,8 +106,7 @@ Case contest(std::string size, const ir::Program& program, const Runner& felsite
   (*felsite)->run(1);
   (*other)->run(1);
   if (!same_results(program, (*felsite)->outputs(), (*other)->outputs())) {
-    fmt::print(stderr, "felsite bench: {}: Felsite and {} give different results.\n", size, peer);
-    std::abort();
+    give_up(fmt::format("{}: Felsite and {} give different results.", size, peer));
   }
   const std::uint32_t times = quick ? 1 : 3;
   const double round = ((*felsite)->run(times) + (*other)->run(times)) * times;

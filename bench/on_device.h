@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "harness.h"
@@ -12,9 +14,21 @@
 
 namespace felsite::bench {
 
+// A benchmark whose work fails measures nothing.
+[[noreturn]] void give_up(const std::string& why);
+template <class T>
+T must(Result<T> result) {
+  if (!result) give_up(to_string(result.error()));
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+// Short rounds and many, where they are short: a software driver shares its cores with all else
+// that runs. A slow device must not make the whole take minutes.
+int rounds_for(double round_ns, int most = 41);
+
 // Shared by the cases that run on it; gone with the last of them.
 using SharedDevice = std::shared_ptr<vk::Device>;
-Result<SharedDevice> open_shared_device(const vk::DeviceChoice& choice = {});
+Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish = {});
 
 // A kernel with its own buffers, ready to run over and over.
 class DeviceKernel {

@@ -6,7 +6,6 @@
 
 #include "harness.h"
 #include "vk/device.h"
-#include "vk/device_choice.h"
 
 namespace felsite::bench {
 namespace {
@@ -48,10 +47,10 @@ std::string pad(const std::string& text, std::size_t width, bool right = false) 
 
 std::string line(const std::string& name, const std::string& size, const std::string& felsite,
                  const std::string& peer, const std::string& peer_cost, const std::string& ratio,
-                 const std::string& spread, const std::string& bound, const std::string& met) {
+                 const std::string& spread, const std::string& bound, const std::string& notes) {
   return pad(name, 26) + pad(size, 24) + pad(felsite, 11, true) + "  " + pad(peer, 30) +
          pad(peer_cost, 11, true) + pad(ratio, 9, true) + pad(spread, 9, true) +
-         pad(bound, 8, true) + "  " + met;
+         pad(bound, 8, true) + "  " + notes;
 }
 
 // The device that the rows open, its driver, and what else changes how fast it is.
@@ -59,9 +58,9 @@ std::string vulkan_device() {
   const auto instance = vk::Instance::shared();
   const auto devices = vk::list_devices();
   if (!instance || !devices) return "no Vulkan device";
-  const auto chosen = vk::choose_device(*devices, "");
-  if (!chosen) return "no Vulkan device";
-  const vk::DeviceSnapshot& device = (*devices)[*chosen];
+  const auto plan = vk::plan_device(*devices, vk::with_environment({}));
+  if (!plan) return "no Vulkan device";
+  const vk::DeviceSnapshot& device = (*devices)[plan->device];
   const char* const workers = std::getenv("LP_NUM_THREADS");  // lavapipe's
   return fmt::format("{}, {} {}, LP_NUM_THREADS {}, validation layer {}", device.name,
                      device.driver_name, device.driver_info,
@@ -84,7 +83,8 @@ std::string header() {
 std::string to_line(const Measurement& row) {
   return line(row.name, row.size, cost(row, row.felsite), row.peer, cost(row, row.peer_cost),
               fmt::format("{:.3f}", row.ratio), fmt::format("±{:.1f}%", row.spread * 100),
-              row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound), verdict(row));
+              row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound),
+              pad(verdict(row), row.surroundings.empty() ? 0 : 6) + row.surroundings);
 }
 
 std::string to_json(const std::vector<Measurement>& rows) {
@@ -98,7 +98,8 @@ std::string to_json(const std::vector<Measurement>& rows) {
                     {"ratio", row.ratio},
                     {"spread", row.spread},
                     {"bound", row.bound == 0 ? nlohmann::json() : nlohmann::json(row.bound)},
-                    {"met", row.met}});
+                    {"met", row.met},
+                    {"surroundings", row.surroundings}});
   }
   return nlohmann::json{{"device", device_line()}, {"rows", list}}.dump(2) + "\n";
 }
@@ -109,17 +110,19 @@ std::string to_html(const std::vector<Measurement>& rows) {
       "body{{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#222}}"
       "table{{border-collapse:collapse}}td,th{{padding:.3rem .8rem;border-bottom:1px solid #ddd;"
       "text-align:right}}td:nth-child(1),td:nth-child(2),td:nth-child(4),th:nth-child(1),"
-      "th:nth-child(2),th:nth-child(4){{text-align:left}}.over{{background:#fde2e1}}"
+      "th:nth-child(2),th:nth-child(4),td:nth-child(9),th:nth-child(9){{text-align:left}}.over{{"
+      "background:#fde2e1}}"
       "</style>\n<h1>felsite bench</h1>\n<p>{}</p>\n<p>Ratio: Felsite ÷ peer, the median of "
       "interleaved rounds. Less is better; a row over its bound is marked.</p>\n<table>\n"
-      "<tr><th>row<th>size<th>Felsite<th>peer<th>peer's<th>ratio<th>spread<th>bound\n",
+      "<tr><th>row<th>size<th>Felsite<th>peer<th>peer's<th>ratio<th>spread<th>bound<th>set for "
+      "it\n",
       escape(device_line()));
   for (const Measurement& row : rows) {
-    html +=
-        fmt::format("<tr{}><td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.3f}<td>±{:.1f} %<td>{}\n",
-                    row.met ? "" : " class=over", escape(row.name), escape(row.size),
-                    cost(row, row.felsite), escape(row.peer), cost(row, row.peer_cost), row.ratio,
-                    row.spread * 100, row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound));
+    html += fmt::format(
+        "<tr{}><td>{}<td>{}<td>{}<td>{}<td>{}<td>{:.3f}<td>±{:.1f} %<td>{}<td>{}\n",
+        row.met ? "" : " class=over", escape(row.name), escape(row.size), cost(row, row.felsite),
+        escape(row.peer), cost(row, row.peer_cost), row.ratio, row.spread * 100,
+        row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound), escape(row.surroundings));
   }
   return html + "</table>\n";
 }

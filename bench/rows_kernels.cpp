@@ -99,11 +99,10 @@ std::vector<Case> check_cases(bool quick) {
   }
   // Of a larger grid the indices would not be small, and the checks would be in both kernels.
   mask.limits.workgroup_count = codegen::DeviceLimits{}.workgroup_count;
-  const std::string& name = (*device)->snapshot().name;
-  const auto unchecked = open_shared_device({.name_contains = name, .mask = mask});
+  const auto unchecked = open_shared_device({.capabilities = mask});
   if (!unchecked) return {skipped_case(unchecked.error())};
-  const auto checked = open_shared_device(
-      {.name_contains = name, .mask = mask.without(codegen::Feature::RobustAccess2)});
+  const auto checked =
+      open_shared_device({.capabilities = mask.without(codegen::Feature::RobustAccess2)});
   if (!checked) return {skipped_case(checked.error())};
   std::vector<Case> cases;
   for (const BenchKernel* kernel : {&kSaxpyUnguarded, &kStencilUnguarded}) {
