@@ -13,10 +13,10 @@ namespace felsite::tool {
 // Documented in docs/tool.md.
 enum ExitCode : int { kOk = 0, kProgramAtFault = 1, kUsage = 2, kDeviceAtFault = 3 };
 
-// What all commands take.
+// What all commands on programs take.
 struct CommonOptions {
   bool json = false;
-  std::string backend = "reference";
+  std::string backend = "auto";
   std::string device;
 };
 
@@ -24,8 +24,10 @@ using Action = std::function<int()>;
 
 void add_check(CLI::App& app, CommonOptions& common, Action& action);
 void add_run(CLI::App& app, CommonOptions& common, Action& action);
+void add_trace(CLI::App& app, CommonOptions& common, Action& action);
 void add_spirv(CLI::App& app, CommonOptions& common, Action& action);
 void add_fmt(CLI::App& app, CommonOptions& common, Action& action);
+void add_devices(CLI::App& app, CommonOptions& common, Action& action);
 void add_bench(CLI::App& app, CommonOptions& common, Action& action);
 
 // --json, --backend, --device.

@@ -1,4 +1,4 @@
-// felsite: check, run, lower, format and measure programs from the command line.
+// felsite: list devices; check, run, trace, lower, format and measure programs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,12 +8,15 @@
 #include <exception>
 
 #include "commands.h"
+#include "felsite/environment.h"
 
 namespace felsite::tool {
 
 void add_common(CLI::App& command, CommonOptions& common) {
   command.add_flag("--json", common.json, "Print results and errors as JSON");
-  command.add_option("--backend", common.backend, "Which backend runs the program")
+  command
+      .add_option("--backend", common.backend,
+                  "Which backend runs the program: auto, vulkan or reference")
       ->capture_default_str();
   command.add_option("--device", common.device, "Which device of the backend");
 }
@@ -36,6 +39,17 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, int argc, ch
   return kUsage;
 }
 
+std::string footer() {
+  std::string text =
+      "Exit codes: 0 ok, 1 the program or its input is at fault, 2 usage, 3 device or driver.\n\n"
+      "Environment:\n";
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    text += fmt::format("  {}={}\n      {}.\n", variable.name, variable.takes, variable.about);
+  }
+  text.pop_back();
+  return text;
+}
+
 // A full disk shows only when the buffer is written out, and a lost result is no success.
 int finish_output(int code) {
   errno = 0;
@@ -56,12 +70,13 @@ int main(int argc, char** argv) {
       "felsite");
   app.set_version_flag("--version", "felsite " FELSITE_VERSION);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 ok, 1 the program or its input is at fault, 2 usage, 3 device or driver.");
+  app.footer(footer());
   CommonOptions common;
   Action action;
+  add_devices(app, common, action);
   add_check(app, common, action);
   add_run(app, common, action);
+  add_trace(app, common, action);
   add_spirv(app, common, action);
   add_fmt(app, common, action);
   add_bench(app, common, action);

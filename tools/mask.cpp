@@ -18,18 +18,38 @@ std::string_view without_base(std::string_view list) {
   return list;
 }
 
-}  // namespace
-
-std::string check_mask(const std::string& list) {
-  const auto mask = codegen::apply_mask(codegen::all_capabilities(), list);
-  if (mask) return {};
-  std::string message = mask.error().message;
+std::string message_of(const Error& error) {
+  std::string message = error.message;
   if (message.ends_with('.')) message.pop_back();
   return message;
 }
 
+constexpr std::string_view kEntries =
+    "  all, none                every feature, no feature\n"
+    "  spirv=1.3 to spirv=1.6   the version of SPIR-V\n"
+    "  subgroup=N               lanes of a subgroup\n"
+    "  loop_budget=N            loop trips after which a driver stops an invocation; 0: never\n"
+    "  NAME, -NAME              a feature, a feature taken away:\n";
+
+std::string kernel_features() {
+  std::string text;
+  for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
+    const codegen::FeatureInfo& row = codegen::info(static_cast<codegen::Feature>(i));
+    text += fmt::format("    {:25}{}\n", row.name, row.means);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string check_mask(const std::string& list) {
+  const auto mask = check_vulkan_mask(list);
+  return mask ? std::string() : message_of(mask.error());
+}
+
 std::string check_mask_with_base(const std::string& list) {
-  return check_mask(std::string(without_base(list)));
+  const auto mask = codegen::apply_mask(codegen::all_capabilities(), without_base(list));
+  return mask ? std::string() : message_of(mask.error());
 }
 
 Result<codegen::Capabilities> lowering_mask(std::string_view list, const std::string& device) {
@@ -38,16 +58,18 @@ Result<codegen::Capabilities> lowering_mask(std::string_view list, const std::st
 }
 
 std::string mask_help() {
-  std::string text =
+  return fmt::format(
       "A mask is a list such as device,-int64,spirv=1.5. Its entries, from left to right:\n"
-      "  device                   as the first one: what the device at hand has\n"
-      "  all, none                every feature, no feature\n"
-      "  spirv=1.3 to spirv=1.6   the version of SPIR-V\n"
-      "  subgroup=N               lanes of a subgroup\n"
-      "  loop_budget=N            loop trips after which a driver stops an invocation; 0: never\n"
-      "  NAME, -NAME              a feature, a feature taken away:\n";
-  for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
-    const codegen::FeatureInfo& row = codegen::info(static_cast<codegen::Feature>(i));
+      "  device                   as the first one: what the device at hand has\n{}{}",
+      kEntries, kernel_features());
+}
+
+std::string runtime_mask_help() {
+  std::string text = fmt::format(
+      "A mask is a list such as -int64,spirv=1.5, applied from left to right to what the device "
+      "has:\n{}{}  and of those that the runtime uses:\n",
+      kEntries, kernel_features());
+  for (const VulkanFeature& row : vulkan_runtime_features()) {
     text += fmt::format("    {:25}{}\n", row.name, row.means);
   }
   return text;

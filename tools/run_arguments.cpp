@@ -139,6 +139,7 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
       ->check(check_mask);
   command.add_flag("--check", args.check,
                    "Run it on the reference as well, and compare byte for byte");
+  command.add_flag("--timing", args.timing, "Also say how long it took, and what was moved");
   command.add_flag("--marked", args.marked,
                    "Also take the options of the program's first line `//! run:`");
   add_common(command, common);
@@ -180,7 +181,10 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common) {
   const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
-  if (common.backend != "vulkan") {
+  if (common.backend == "auto") {
+    // These ask for a device; without them, options of the reference may choose it.
+    if (!given("--mask") && !given("--check")) return {};
+  } else if (common.backend != "vulkan") {
     for (const char* option : {"--mask", "--check"}) {
       if (given(option)) return fmt::format("{} is for --backend vulkan", option);
     }

@@ -1,4 +1,5 @@
-// The options of `felsite run`, from the command line and from the program's own comments.
+// The options of `felsite run` and `felsite trace`, from the command line and from the program's
+// own comments.
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ struct RunArguments {
   bool count_out_of_bounds = false;
   std::string mask;
   bool check = false;
+  bool timing = false;
   bool marked = false;
 };
 

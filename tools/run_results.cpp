@@ -7,6 +7,7 @@
 
 #include "element_text.h"
 #include "files.h"
+#include "run_timing.h"
 
 namespace felsite::tool {
 namespace {
@@ -25,6 +26,37 @@ std::vector<const ir::BufferDecl*> result_buffers(const ir::Program& program) {
     if (gives_result(role_of(buffer))) results.push_back(&buffer);
   }
   return results;
+}
+
+Result<void> write_bytes(const std::string& path, const Bytes& bytes) {
+  return write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+nlohmann::json describe(const ir::Program& program, const Ran& ran, nlohmann::json outputs,
+                        const RunArguments& args) {
+  const DispatchTiming& timing = ran.results.timing;
+  nlohmann::json body{{"program", program.name()},
+                      {"backend", ran.backend},
+                      {"device", ran.device},
+                      {"outputs", std::move(outputs)},
+                      {"passes_run", timing.passes_run},
+                      {"converged", timing.converged}};
+  if (timing.wall_ns) body["wall_ns"] = *timing.wall_ns;
+  if (args.check) body["checked"] = ran.checked;
+  if (args.timing) body["timing"] = timing_json(ran);
+  return body;
+}
+
+// How the run went, for people.
+void show_course(const Ran& ran, const RunArguments& args) {
+  const DispatchTiming& timing = ran.results.timing;
+  std::fflush(stdout);  // the results come first, also where both go to one file
+  if (args.timing) {
+    fmt::print(stderr, "{}", timing_text(ran, args.fixpoint.has_value()));
+  } else if (args.fixpoint) {
+    fmt::print(stderr, "{} passes, {}\n", timing.passes_run,
+               timing.converged ? "converged" : "not converged");
+  }
 }
 
 }  // namespace
@@ -57,31 +89,27 @@ Result<Styles> wanted_outputs(const ir::Program& program, const RunArguments& ar
   return split_pairs(args.outputs, names, "output");
 }
 
-Result<void> show_outputs(const ir::Program& program, const TimedOutputs& ran, const Styles& wanted,
+Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styles& wanted,
                           const RunArguments& args, bool json) {
   const auto results = result_buffers(program);
-  const DispatchTiming& timing = ran.timing;
-  nlohmann::json body{{"program", program.name()}, {"outputs", nlohmann::json::object()}};
+  nlohmann::json outputs = nlohmann::json::object();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const Bytes& bytes = ran.outputs[i];
+    const Bytes& bytes = ran.results.outputs[i];
     const std::string& name = results[i]->name;
     const auto style = wanted.find(name);
     if (!wanted.empty() && style == wanted.end()) continue;
     const std::string how = style == wanted.end() ? "numbers" : style->second;
     if (how.starts_with('@')) {
-      const std::string_view raw(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      if (auto written = write_file(how.substr(1), raw); !written) {
-        return std::unexpected(std::move(written.error()));
-      }
-      body["outputs"][name] = nlohmann::json{{"file", how.substr(1)}, {"bytes", raw.size()}};
+      if (auto written = write_bytes(how.substr(1), bytes); !written) return written;
+      outputs[name] = nlohmann::json{{"file", how.substr(1)}, {"bytes", bytes.size()}};
       continue;
     }
     const ElementStyle element_style = how == "hex" ? ElementStyle::Hex : ElementStyle::Numbers;
     const ir::Type type = results[i]->element;
     if (json) {
-      body["outputs"][name] = nlohmann::json{{"type", ir::info(type).name},
-                                             {"style", how},
-                                             {"values", json_elements(type, bytes, element_style)}};
+      outputs[name] = nlohmann::json{{"type", ir::info(type).name},
+                                     {"style", how},
+                                     {"values", json_elements(type, bytes, element_style)}};
     } else {
       // An output asked for by name is shown whole.
       const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
@@ -89,15 +117,23 @@ Result<void> show_outputs(const ir::Program& program, const TimedOutputs& ran, c
     }
   }
   if (json) {
-    body["passes_run"] = timing.passes_run;
-    body["converged"] = timing.converged;
-    if (timing.wall_ns) body["wall_ns"] = *timing.wall_ns;
-    if (args.check) body["checked"] = true;
-    fmt::print("{}\n", body.dump(2));
-  } else if (args.fixpoint) {
-    fmt::print(stderr, "{} passes, {}\n", timing.passes_run,
-               timing.converged ? "converged" : "not converged");
+    fmt::print("{}\n", describe(program, ran, std::move(outputs), args).dump(2));
+  } else {
+    show_course(ran, args);
   }
+  return {};
+}
+
+Result<void> write_outputs(const ir::Program& program, const Ran& ran, const Styles& wanted,
+                           const RunArguments& args) {
+  const auto results = result_buffers(program);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto style = wanted.find(results[i]->name);
+    if (style == wanted.end() || !style->second.starts_with('@')) continue;
+    auto written = write_bytes(style->second.substr(1), ran.results.outputs[i]);
+    if (!written) return written;
+  }
+  show_course(ran, args);
   return {};
 }
 

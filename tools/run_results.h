@@ -7,6 +7,7 @@
 
 #include "felsite/backend.h"
 #include "run_arguments.h"
+#include "run_program.h"
 
 namespace felsite::tool {
 
@@ -21,9 +22,13 @@ Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::st
 // What --output asks for. Looked at before the run: a wrong name must not cost one.
 Result<Styles> wanted_outputs(const ir::Program& program, const RunArguments& args);
 
-// Shows every result, or only those that --output names, each in its way.
-Result<void> show_outputs(const ir::Program& program, const TimedOutputs& ran, const Styles& wanted,
+// Shows every result, or only those that --output names, each in its way; then how it went.
+Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styles& wanted,
                           const RunArguments& args, bool json);
+
+// The same without standard output: the results that go to files, and how it went.
+Result<void> write_outputs(const ir::Program& program, const Ran& ran, const Styles& wanted,
+                           const RunArguments& args);
 
 // The first element in which a device differs from the reference, as an error; nothing if none
 // does.

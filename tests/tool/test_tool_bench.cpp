@@ -8,32 +8,6 @@
 
 using namespace felsite::test;
 
-namespace {
-
-// Sets a variable for the tools started meanwhile.
-class Environment {
- public:
-  Environment(const char* name, const char* value) : name_(name) {
-    if (const char* const before = std::getenv(name)) before_ = before;
-    setenv(name, value, 1);
-  }
-  ~Environment() {
-    if (before_) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-}  // namespace
-
 TEST_CASE("bench names its rows, and refuses others") {
   const Outcome outcome = run_tool({"bench", "--list"});
   CHECK(outcome.code == 0);
@@ -53,17 +27,30 @@ TEST_CASE("every bench row stands in docs/tool.md") {
   CHECK(rows > 10);
 }
 
+TEST_CASE("how bench starts itself is no option for users") {
+  CHECK_FALSE(contains(run_tool({"bench", "--help"}).out, "--child"));
+  CHECK(run_tool({"bench", "--child", "nope"}).code == 2);
+}
+
 #ifdef NDEBUG
 TEST_CASE("bench rows that need a device are skipped with the reason where there is none") {
   const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
   const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
-  const Outcome outcome = run_tool({"bench", "--quick", "--rows", "control_device,bounds_checks"});
+  // Some of them in a process of their own.
+  const std::vector<std::string> rows{
+      "control_device",          "bounds_checks",       "control_raw",
+      "dispatch_latency_vs_raw", "sequence_vs_raw",     "sequence_resubmit_host",
+      "upload_download_vs_raw",  "device_memory_large", "cold_start"};
+  std::string list;
+  for (const std::string& row : rows) list += (list.empty() ? "" : ",") + row;
+  const Outcome outcome = run_tool({"bench", "--quick", "--rows", list});
   CHECK(outcome.code == 0);
   CHECK(outcome.out.starts_with("no Vulkan device, "));
-  for (const char* row : {"control_device", "bounds_checks"}) {
-    const std::size_t at = outcome.out.find(row);
+  CHECK(contains(outcome.out, "In all "));
+  for (const std::string& row : rows) {
+    const std::size_t at = outcome.out.find("\n" + row + " ");
     REQUIRE(at != std::string::npos);
-    const std::string line = outcome.out.substr(at, outcome.out.find('\n', at) - at);
+    const std::string line = outcome.out.substr(at, outcome.out.find('\n', at + 1) - at);
     CAPTURE(line);
     CHECK(contains(line, "skipped: "));
     CHECK(contains(line, " Fix: "));
@@ -95,6 +82,23 @@ TEST_CASE("bench measures kernels against their peers, and writes JSON") {
         contains(outcome.out.substr(at, outcome.out.find('\n', at + 1) - at), "skipped: ");
     CHECK(measured.contains(name) != skipped);
   }
+}
+TEST_CASE("bench takes over what a process of its own has measured, and says how that was run") {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_tool({"bench", "--quick", "--rows", "control_raw", "--json", scratch.path("rows.json"),
+                "--html", scratch.path("rows.html")});
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  if (contains(outcome.out, "skipped: ")) return;
+  const std::string said = "LP_NUM_THREADS=0, one core";
+  const nlohmann::json report = nlohmann::json::parse(scratch.read("rows.json"));
+  REQUIRE(report["rows"].size() == 1);
+  CHECK(report["rows"][0]["name"] == "control_raw");
+  CHECK(report["rows"][0]["surroundings"] == said);
+  CHECK(report["rows"][0]["ratio"].get<double>() > 0);
+  CHECK(contains(outcome.out, said));
+  CHECK(contains(scratch.read("rows.html"), said));
 }
 #else
 TEST_CASE("a Debug build measures nothing") {

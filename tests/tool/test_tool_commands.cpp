@@ -1,6 +1,8 @@
 // check, fmt, help, and the options of run that are not inputs or outputs.
 #include <nlohmann/json.hpp>
 
+#include "document_examples.h"
+#include "felsite/environment.h"
 #include "tool_runner.h"
 
 using namespace felsite::test;
@@ -17,19 +19,28 @@ TEST_CASE("help and version") {
   for (const Arguments& arguments : {Arguments{"--help"}, Arguments{"-h"}}) {
     const Outcome outcome = run_tool(arguments);
     CHECK(outcome.code == 0);
-    for (const char* word : {"check", "run", "spirv", "fmt", "bench", "Exit codes: 0 ok"}) {
+    for (const char* word :
+         {"devices", "check", "run", "trace", "spirv", "fmt", "bench", "Exit codes: 0 ok"}) {
       CHECK(contains(outcome.out, word));
     }
   }
   CHECK(run_tool({"--version"}).out.starts_with("felsite "));
-  for (const char* command : {"check", "run", "spirv", "fmt", "bench"}) {
+  for (const char* command : {"devices", "check", "run", "trace", "spirv", "fmt", "bench"}) {
     CHECK(run_tool({command, "--help"}).code == 0);
+  }
+}
+
+TEST_CASE("help lists the environment") {
+  const std::string help = run_tool({"--help"}).out;
+  for (const felsite::EnvironmentVariable& variable : felsite::environment_variables()) {
+    CHECK(contains(help, std::string(variable.name) + "=" + std::string(variable.takes) + "\n"));
+    CHECK(contains(help, variable.about));
   }
 }
 
 TEST_CASE("every option in the help stands in docs/tool.md") {
   const std::string manual = read_whole(FELSITE_SOURCE_DIR "/docs/tool.md");
-  for (const char* command : {"check", "run", "spirv", "fmt", "bench"}) {
+  for (const char* command : {"devices", "check", "run", "trace", "spirv", "fmt", "bench"}) {
     const std::string help = run_tool({command, "--help"}).out;
     for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
       const std::string option = help.substr(at, help.find_first_of(" =,.)\n", at) - at);
@@ -43,33 +54,10 @@ TEST_CASE("the examples in the documents give what they show") {
   int examples = 0;
   for (const char* document : {"/README.md", "/docs/tool.md"}) {
     const Scratch scratch;
-    std::istringstream lines(read_whole(std::string(FELSITE_SOURCE_DIR) + document));
-    std::string line;
-    std::getline(lines, line);
-    while (lines) {
-      const std::size_t command = line.find("felsite ");
-      // Those with a pipe are for reading.
-      const bool example =
-          line.starts_with("$ ") && command != std::string::npos && !contains(line, "echo");
-      if (!example) {
-        std::getline(lines, line);
-        continue;
-      }
-      CAPTURE(line);
-      Arguments arguments;
-      std::istringstream words(line.substr(command + 8));
-      for (std::string word; words >> word;) {
-        if (word.starts_with("samples/")) word.insert(0, FELSITE_SOURCE_DIR "/");
-        if (const std::size_t tmp = word.find("@/tmp/"); tmp != std::string::npos) {
-          word.replace(tmp, 6, "@" + scratch.path(""));
-        }
-        arguments.push_back(word);
-      }
-      std::string shown;
-      while (std::getline(lines, line) && !line.starts_with("$ ") && line != "```")
-        shown += line + "\n";
-      const Outcome outcome = run_tool(arguments);
-      CHECK(outcome.out + outcome.err == shown);
+    for (const Example& example : examples_in(document, scratch)) {
+      CAPTURE(example.line);
+      // The runner names the backend, so that nothing is to be said about it.
+      CHECK(as_shown(run_tool(example.arguments)) == without_notes(example.shown));
       ++examples;
     }
   }

@@ -17,7 +17,7 @@ TEST_CASE("no command, an unknown one, and unknown options are usage errors") {
   check_refused(run_tool({}), kUsage, "required");
   check_refused(run_tool({"frobnicate"}), kUsage, "There is no command `frobnicate`");
   check_refused(run_tool({"--frobnicate"}), kUsage, "`--frobnicate`");
-  for (const char* command : {"check", "run", "spirv", "fmt"}) {
+  for (const char* command : {"check", "run", "trace", "spirv", "fmt"}) {
     CAPTURE(command);
     check_refused(run_tool({command}), kUsage, "FILE is required");
     check_refused(run_tool({command, "file", "--frobnicate"}), kUsage, "--frobnicate");
@@ -62,6 +62,13 @@ TEST_CASE("a backend or a device that is not there is a device error") {
   check_refused(run_saxpy({"--backend", "reference", "--device", "7"}), kDevice, "no device `7`");
 }
 
+TEST_CASE("devices without a driver is a device error, with the way to one") {
+  const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
+  const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
+  check_refused(run_tool({"devices"}), kDevice, "Vulkan");
+  CHECK(run_tool({"devices", "--json"}).code == kDevice);
+}
+
 TEST_CASE("a grid that needs more memory than there is is a device error") {
   // A grid barrier keeps every workgroup of the grid.
   check_refused(run_sample(sample_named("prefix_scan"), {"--grid", "200000000,1000,1000"}), kDevice,
@@ -78,7 +85,7 @@ TEST_CASE("a timeout ends a long run") {
 
 TEST_CASE("files that are not there, directories and impossible names") {
   const Scratch scratch;
-  for (const char* command : {"check", "run", "spirv", "fmt"}) {
+  for (const char* command : {"check", "run", "trace", "spirv", "fmt"}) {
     CAPTURE(command);
     check_refused(run_tool({command, scratch.path("absent.fels")}), kProgram, "No such file");
     check_refused(run_tool({command, scratch.path("")}), kProgram, "Is a directory");
@@ -98,7 +105,7 @@ TEST_CASE("binary junk, truncated text and empty files are findings, never a cra
   texts.push_back("program p workgroup(1) { let a = " + std::string(100000, '(') + "1; }");
   texts.push_back("program p workgroup(1) " + std::string(100000, '{'));
   for (const std::string& text : texts) {
-    for (const char* command : {"check", "run", "spirv", "fmt"}) {
+    for (const char* command : {"check", "run", "trace", "spirv", "fmt"}) {
       const Outcome outcome = run_tool({command, "-"}, text);
       CAPTURE(text.substr(0, 80));
       CAPTURE(outcome.err.substr(0, 200));

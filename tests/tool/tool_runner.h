@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -55,15 +56,52 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
+// Sets a variable for the tools started meanwhile.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value, 1);
+  }
+  ~Environment() {
+    if (before_) {
+      setenv(name_, before_->c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
 struct Outcome {
   int code = -1;
   std::string out;
   std::string err;
 };
 
+// tests/tool runs where there is no device, and looks at what the tool does with its arguments:
+// there, runs that name no backend are the reference's. tests/tool_device leaves the choice to the
+// tool.
+inline Arguments with_backend(Arguments arguments) {
+#ifdef FELSITE_RUN_BACKEND
+  const bool runs = !arguments.empty() && (arguments[0] == "run" || arguments[0] == "trace");
+  const bool named = std::ranges::any_of(
+      arguments, [](const std::string& word) { return word.starts_with("--backend"); });
+  if (runs && !named) {
+    arguments.insert(arguments.begin() + 1, {"--backend", FELSITE_RUN_BACKEND});
+  }
+#endif
+  return arguments;
+}
+
 // Standard streams go through files, so that no amount of output can block either side.
-inline Outcome run_tool(const Arguments& arguments, std::string_view input = {},
-                        const std::string& out_path = {}) {
+inline Outcome run_binary(const std::string& binary, const Arguments& arguments,
+                          std::string_view input = {}, const std::string& out_path = {}) {
   const Scratch scratch;
   const std::string in = scratch.write("in", input);
   const std::string out = out_path.empty() ? scratch.path("out") : out_path;
@@ -73,13 +111,13 @@ inline Outcome run_tool(const Arguments& arguments, std::string_view input = {},
   posix_spawn_file_actions_addopen(&actions, 0, in.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  std::vector<std::string> words{FELSITE_TOOL};
+  std::vector<std::string> words{binary};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t child = 0;
-  const int spawned = posix_spawn(&child, FELSITE_TOOL, &actions, nullptr, argv.data(), environ);
+  const int spawned = posix_spawn(&child, binary.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   REQUIRE(spawned == 0);
   int status = 0;
@@ -87,6 +125,11 @@ inline Outcome run_tool(const Arguments& arguments, std::string_view input = {},
   // A signal must never look like an exit code.
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   return {code, out_path.empty() ? scratch.read("out") : std::string(), scratch.read("err")};
+}
+
+inline Outcome run_tool(const Arguments& arguments, std::string_view input = {},
+                        const std::string& out_path = {}) {
+  return run_binary(FELSITE_TOOL, with_backend(arguments), input, out_path);
 }
 
 inline bool contains(std::string_view text, std::string_view part) {

@@ -1,7 +1,5 @@
-// felsite run and spirv with a Vulkan driver.
-#include <nlohmann/json.hpp>
-
-#include "tool/tool_runner.h"
+// felsite run, spirv and devices with a Vulkan driver.
+#include "device_tool.h"
 
 using namespace felsite::test;
 using nlohmann::json;
@@ -13,11 +11,8 @@ constexpr int kDevice = 3;
 constexpr std::string_view kEqual = "checked: equal to the reference\n";
 
 Outcome run_checked(const Sample& sample, Arguments more = {}) {
-  // What a driver leaks cannot be told from the tool's own leaks once the driver is unloaded at the
-  // tool's end. Leaks on a device are looked for in test_device and test_vk.
-  setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
   more.insert(more.begin(), {"run", sample.path, "--marked", "--backend", "vulkan", "--check"});
-  return run_tool(more);
+  return run_device_tool(more);
 }
 
 bool is_one_kernel(const Sample& sample) {
@@ -94,14 +89,90 @@ TEST_CASE("a trap is the program's fault, a missing device or feature is not") {
 
 TEST_CASE("spirv --mask device lowers for the device at hand") {
   const std::string path = sample_named("saxpy").path;
-  setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
-  const Outcome whole = run_tool({"spirv", path, "--mask", "device", "--json"});
+  const Outcome whole = run_device_tool({"spirv", path, "--mask", "device", "--json"});
   CHECK(whole.code == 0);
-  const Outcome less = run_tool({"spirv", path, "--mask", "device,none,spirv=1.3", "--json"});
+  const Outcome less =
+      run_device_tool({"spirv", path, "--mask", "device,none,spirv=1.3", "--json"});
   CHECK(less.code == 0);
   CHECK(json::parse(less.out)["mask"].empty());
   CHECK(json::parse(less.out)["spirv"] == "1.3");
   CHECK(!json::parse(whole.out)["mask"].empty());
-  check_refused(run_tool({"spirv", path, "--mask", "device", "--device", "nosuch"}), kDevice,
+  check_refused(run_device_tool({"spirv", path, "--mask", "device", "--device", "nosuch"}), kDevice,
                 "`nosuch`");
+}
+
+TEST_CASE("devices lists the device that would be taken, and why") {
+  const Outcome plain = run_device_tool({"devices"});
+  CHECK(plain.code == 0);
+  CHECK(plain.err.empty());
+  CHECK(contains(plain.out, "name "));
+  CHECK(contains(plain.out, "\n   taken: it is the first of the strongest kind"));
+  CHECK_FALSE(contains(plain.out, "UUID"));
+  const Outcome detailed = run_device_tool({"devices", "--device", "0"});
+  CHECK(contains(detailed.out, "\n   taken: it is device 0\n"));
+  for (const char* word : {"UUID", "runtime features", "extensions", "queues", "uploads",
+                           "downloads", "quirk", "note"}) {
+    CAPTURE(word);
+    CHECK(contains(detailed.out, std::string("\n  ") + word));
+  }
+  CHECK(contains(run_device_tool({"devices", "--mask", "none"}).out, "staged"));
+}
+
+TEST_CASE("devices --json has all facts, and they lead back to the device") {
+  const Outcome outcome = run_device_tool({"devices", "--json"});
+  CHECK(outcome.code == 0);
+  const json body = json::parse(outcome.out);
+  REQUIRE(body["chosen"] == 0);
+  const json& device = body["devices"][0];
+  for (const char* key :
+       {"position", "name", "kind", "uuid", "vendor_id", "device_id", "driver", "vulkan", "spirv",
+        "usable", "chosen", "reason", "features", "runtime_features", "limits", "queue_families",
+        "memory", "quirks", "plan"}) {
+    CAPTURE(key);
+    CHECK(device.contains(key));
+  }
+  CHECK(device["usable"] == true);
+  CHECK(device["limits"]["workgroup_invocations"].get<int>() >= 128);
+  CHECK(device["memory"]["heaps"].size() >= 1);
+  CHECK(device["plan"]["writes_in_place"] == true);
+  CHECK(device["plan"]["transfer_family"].is_null());
+  const auto uuid = device["uuid"].get<std::string>();
+  REQUIRE(uuid.size() == 32);
+  const json again = json::parse(run_device_tool({"devices", "--json", "--device", uuid}).out);
+  CHECK(again["devices"][0]["reason"] == "its UUID begins with `" + uuid + "`");
+
+  const json masked =
+      json::parse(run_device_tool({"devices", "--json", "--mask", "none,transfer_queue"}).out);
+  const json& plan = masked["devices"][0]["plan"];
+  CHECK(plan["features"].empty());
+  CHECK(plan["runtime_features"] == json::array({"transfer_queue"}));
+  CHECK(plan["transfer_family"] == plan["compute_family"]);
+  CHECK(plan["writes_in_place"] == false);
+  CHECK(masked["devices"][0]["features"] == device["features"]);
+}
+
+TEST_CASE("devices without one to take ends with 3, a wrong mask with 2") {
+  const Outcome nosuch = run_device_tool({"devices", "--device", "nosuch"});
+  CHECK(nosuch.code == kDevice);
+  CHECK(contains(nosuch.out, "not taken: its name does not contain `nosuch`"));
+  CHECK(contains(nosuch.err, " Fix: "));
+  const Outcome as_json = run_device_tool({"devices", "--device", "nosuch", "--json"});
+  CHECK(as_json.code == kDevice);
+  CHECK(json::parse(as_json.out)["chosen"].is_null());
+  check_refused(run_device_tool({"devices", "--mask", "bogus"}), 2, "`bogus`");
+}
+
+TEST_CASE("a run takes away what the runtime uses, and FELSITE_DEVICE names the device") {
+  const Sample saxpy = sample_named("saxpy");
+  for (const char* mask : {"-timeline_semaphores", "-synchronization2", "-push_descriptors",
+                           "-in_place_memory", "transfer_queue", "none"}) {
+    CAPTURE(mask);
+    const Outcome outcome = run_checked(saxpy, {std::string("--mask=") + mask});
+    check_expected(saxpy, outcome);
+    CHECK(contains(outcome.err, kEqual));
+  }
+  setenv("FELSITE_DEVICE", "nosuch", 1);
+  check_refused(run_checked(saxpy), kDevice, "`nosuch`");
+  check_expected(saxpy, run_checked(saxpy, {"--device", "0"}));
+  unsetenv("FELSITE_DEVICE");
 }

@@ -1,0 +1,97 @@
+// What the backend `auto` runs on the reference, and what it says about that. Nothing here needs a
+// device, and none is found: the rest is in tests/tool_device.
+#include <nlohmann/json.hpp>
+
+#include "tool_runner.h"
+
+using namespace felsite::test;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kDevice = 3;
+
+struct NoDriver {
+  Environment old_name{"VK_ICD_FILENAMES", "/nonexistent.json"};
+  Environment new_name{"VK_DRIVER_FILES", "/nonexistent.json"};
+};
+
+Outcome run_auto(std::string_view sample, Arguments more = {}) {
+  more.insert(more.begin(), {"run", sample_named(sample).path, "--marked", "--backend", "auto"});
+  return run_tool(more);
+}
+
+}  // namespace
+
+TEST_CASE("what Vulkan does not run yet runs on the reference, which is said in one line") {
+  const NoDriver none;
+  const std::pair<const char*, const char*> cases[] = {
+      {"prefix_scan", "it has a gridsync, and the Vulkan backend runs single kernels"},
+      {"collectives", "it has a collective, and the Vulkan backend runs single kernels"},
+      {"reachability",
+       "a fixpoint of 16 iterations was asked for, and the Vulkan backend runs one"},
+  };
+  for (const auto& [name, why] : cases) {
+    const Outcome outcome = run_auto(name);
+    check_expected(sample_named(name), outcome);
+    const std::string note = std::string("note: ") + name + " runs on the reference: " + why + "\n";
+    CHECK(outcome.err.starts_with(note));
+    CHECK(!contains(outcome.err.substr(note.size()), "note: "));
+  }
+}
+
+TEST_CASE("options of the reference alone choose it, which is said in one line") {
+  const NoDriver none;
+  for (const Arguments& options :
+       {Arguments{"--order", "reversed"}, Arguments{"--seed", "7"},
+        Arguments{"--subgroup-width", "8"}, Arguments{"--count-out-of-bounds"}}) {
+    const Outcome outcome = run_auto("saxpy", options);
+    check_expected(sample_named("saxpy"), outcome);
+    CHECK(outcome.err.starts_with("note: saxpy runs on the reference: " + options[0] +
+                                  " is for the reference alone\n"));
+  }
+}
+
+TEST_CASE("what was given for a device and does nothing is named") {
+  const NoDriver none;
+  const Outcome checked = run_auto("prefix_scan", {"--check"});
+  CHECK(contains(checked.err, "; --check does nothing there\n"));
+  CHECK(!contains(checked.err, "equal"));
+  const Outcome more = run_auto("prefix_scan", {"--check", "--mask", "none", "--json"});
+  CHECK(contains(more.err, "; --check and --mask do nothing there\n"));
+  const json body = json::parse(more.out);
+  CHECK(body["checked"] == false);
+  CHECK(body["backend"] == "reference");
+  CHECK(body["device"] == "reference interpreter");
+}
+
+TEST_CASE("without a device nothing else is taken in its place") {
+  const NoDriver none;
+  for (const Arguments& options : {Arguments{}, Arguments{"--check"}, Arguments{"--device", "0"}}) {
+    const Outcome outcome = run_auto("saxpy", options);
+    check_refused(outcome, kDevice, "UnsupportedFeature");
+    CHECK(contains(outcome.err, " Fix: install a Vulkan driver"));
+    CHECK(contains(outcome.err, ", or use --backend reference.\n"));
+  }
+  const Outcome as_json = run_auto("saxpy", {"--json"});
+  CHECK(as_json.code == kDevice);
+  CHECK(
+      contains(json::parse(as_json.out)["error"]["fix"].get<std::string>(), "--backend reference"));
+  const Sample scan = sample_named("prefix_scan");
+  check_refused(run_tool({"run", scan.path, "--marked", "--backend", "vulkan"}), kDevice,
+                "--backend reference");
+}
+
+TEST_CASE("options for a device and for the reference do not go together") {
+  check_refused(run_auto("saxpy", {"--mask", "none", "--order", "reversed"}), kUsage,
+                "--order is for the reference, which --check would run");
+  check_refused(run_auto("saxpy", {"--check", "--subgroup-width", "8"}), kUsage,
+                "--subgroup-width is for the reference");
+}
+
+TEST_CASE("--backend reference says nothing") {
+  const Outcome outcome = run_sample(sample_named("prefix_scan"));
+  check_expected(sample_named("prefix_scan"), outcome);
+  CHECK(outcome.err.empty());
+}

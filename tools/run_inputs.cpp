@@ -1,0 +1,57 @@
+#include "run_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "element_text.h"
+#include "run_results.h"
+
+namespace felsite::tool {
+
+DispatchConfig make_config(const RunArguments& args) {
+  DispatchConfig config;
+  config.grid_override = parse_extents(args.grid);
+  config.workgroup_override = parse_extents(args.workgroup);
+  config.fixpoint_iterations = args.fixpoint;
+  if (args.convergence == "none") {
+    config.convergence.kind = Convergence::Kind::None;
+  } else if (args.convergence.starts_with("flag:")) {
+    config.convergence = {Convergence::Kind::Flag, args.convergence.substr(5)};
+  }
+  if (args.timeout_seconds > 0) {
+    config.timeout = std::chrono::nanoseconds(
+        static_cast<std::int64_t>(std::min(args.timeout_seconds, 1e9) * 1e9));
+  }
+  config.profile = args.timing;
+  return config;
+}
+
+Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArguments& args) {
+  std::vector<std::string> names;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (takes_caller_bytes(role_of(buffer))) names.push_back(buffer.name);
+  }
+  const auto specs = split_pairs(args.inputs, names, "input");
+  if (!specs) return std::unexpected(specs.error());
+  std::vector<Bytes> inputs;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (!takes_caller_bytes(role_of(buffer))) continue;
+    const auto spec = specs->find(buffer.name);
+    if (spec == specs->end()) {
+      return std::unexpected(
+          Error{.code = ErrorCode::BadInputs,
+                .message = fmt::format("The input `{}` ({}) is missing.", buffer.name,
+                                       ir::info(buffer.element).name),
+                .fix = fmt::format("add --input {}=…, such as {}=zeros:{}.", buffer.name,
+                                   buffer.name, buffer.count != 0 ? buffer.count : 16),
+                .context = {}});
+    }
+    auto bytes = make_input(buffer, spec->second);
+    if (!bytes) return std::unexpected(std::move(bytes.error()));
+    inputs.push_back(std::move(*bytes));
+  }
+  return inputs;
+}
+
+}  // namespace felsite::tool

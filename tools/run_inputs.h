@@ -1,0 +1,16 @@
+// What `felsite run` gives to a dispatch: the configuration and the inputs.
+#pragma once
+
+#include <vector>
+
+#include "felsite/backend.h"
+#include "run_arguments.h"
+
+namespace felsite::tool {
+
+DispatchConfig make_config(const RunArguments& args);
+
+// One for each buffer that takes the caller's bytes, in the order of the declarations.
+Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArguments& args);
+
+}  // namespace felsite::tool

@@ -1,0 +1,82 @@
+#include "run_program.h"
+
+#include <fmt/format.h>
+
+#include "felsite/reference.h"
+#include "felsite/vulkan.h"
+#include "run_inputs.h"
+#include "run_results.h"
+
+namespace felsite::tool {
+namespace {
+
+Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::vector<Bytes>& inputs,
+                     const RunArguments& args) {
+  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  const Telemetry before = telemetry_snapshot();
+  auto results = backend.dispatch_borrowed_timed(program, spans, make_config(args));
+  if (!results) return std::unexpected(std::move(results.error()));
+  return Ran{.results = std::move(*results),
+             .backend = std::string(backend.id()),
+             .device = backend.device_profile().name,
+             .counted = difference(telemetry_snapshot(), before),
+             .checked = false,
+             .difference = {}};
+}
+
+// The device's results beside the reference's.
+void check_against_reference(const ir::Program& program, const std::vector<Bytes>& inputs,
+                             const RunArguments& args, std::uint32_t subgroup_width, Ran& ran) {
+  const auto expected = run_on_reference(program, inputs, args, subgroup_width);
+  ran.checked = true;
+  if (!expected) {
+    ran.difference = expected.error();
+    ran.difference->message = "The device gave results, and the reference could not: " +
+                              std::move(ran.difference->message);
+    return;
+  }
+  ran.difference = first_difference(program, expected->results.outputs, ran.results.outputs);
+  if (!ran.difference) fmt::print(stderr, "checked: equal to the reference\n");
+}
+
+// What keeps a device from being opened. Where there is none at all, the way out is an option of
+// this tool.
+Error cannot_open(Error error) {
+  const auto devices = list_vulkan_devices();
+  if (devices && !devices->empty()) return error;
+  error.fix = "install a Vulkan driver (Mesa's lavapipe needs no GPU), or use --backend reference.";
+  return error;
+}
+
+}  // namespace
+
+Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& inputs,
+                          const RunArguments& args, const std::string& device) {
+  auto backend = make_vulkan_backend({.device = device, .mask = args.mask});
+  if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
+  auto ran = dispatch(**backend, program, inputs, args);
+  if (ran && args.check) {
+    const std::uint32_t width = (*backend)->device_profile().subgroup_size;
+    check_against_reference(program, inputs, args, width, *ran);
+  }
+  return ran;
+}
+
+Result<Ran> run_on_reference(const ir::Program& program, const std::vector<Bytes>& inputs,
+                             const RunArguments& args, std::uint32_t subgroup_width) {
+  ReferenceOptions options;
+  options.seed = args.seed;
+  options.subgroup_width = subgroup_width;
+  if (args.order == "reversed") options.order = WorkgroupOrder::Reversed;
+  if (args.order == "shuffled") options.order = WorkgroupOrder::Shuffled;
+  const auto backend = make_reference_backend(options);
+  auto ran = dispatch(*backend, program, inputs, args);
+  if (ran && args.count_out_of_bounds) {
+    const OutOfBoundsCounts counts = backend->out_of_bounds();
+    fmt::print(stderr, "out of bounds: {} loads, {} stores, {} atomics\n", counts.loads,
+               counts.stores, counts.atomics);
+  }
+  return ran;
+}
+
+}  // namespace felsite::tool

@@ -1,0 +1,66 @@
+// felsite trace: a run, and when what of it happened on the host and on the device.
+#include "felsite/trace.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "commands.h"
+#include "files.h"
+#include "run_steps.h"
+
+namespace felsite::tool {
+namespace {
+
+struct TraceArguments {
+  RunArguments run;
+  std::string to = "-";
+};
+
+// What would stand on standard output beside the trace, and make it unreadable.
+std::string conflict(const TraceArguments& args, const Styles& wanted, bool json) {
+  if (args.to != "-") return {};
+  if (json) return "the trace and --json cannot both go to standard output";
+  const bool raw = std::ranges::any_of(wanted, [](const auto& one) { return one.second == "@-"; });
+  return raw ? "the trace and an output cannot both go to standard output" : "";
+}
+
+int trace(CLI::App& command, const TraceArguments& args, const CommonOptions& common) {
+  const bool to_stdout = args.to == "-";
+  const auto ready = make_ready(command, args.run, common);
+  if (!ready) return ready.error();
+  if (const std::string message = conflict(args, ready->wanted, common.json); !message.empty()) {
+    fmt::print(stderr, "felsite: {}. Fix: add --to FILE.\n", message);
+    return kUsage;
+  }
+  start_trace();
+  const auto ran = carry_out(*ready, args.run, common);
+  const std::string text = stop_trace() + "\n";
+  if (!ran) return ran.error();
+
+  const auto written = write_file(args.to, text);
+  if (!written) return report(written.error(), common.json);
+  const auto shown = to_stdout
+                         ? write_outputs(ready->program, *ran, ready->wanted, args.run)
+                         : show_outputs(ready->program, *ran, ready->wanted, args.run, common.json);
+  if (!shown) return report(shown.error(), common.json);
+  fmt::print(stderr, "trace: {}open it in ui.perfetto.dev or in chrome://tracing\n",
+             to_stdout ? "" : fmt::format("written to {}; ", args.to));
+  return kOk;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, CommonOptions& common, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("trace", "Run a program, and write what ran when, for a trace viewer");
+  static TraceArguments args;
+  add_run_arguments(app, *command, args.run, common);
+  command->add_option("--to", args.to, "Where the trace goes; - is standard output")
+      ->capture_default_str();
+  command->callback(
+      [&, command] { action = [&, command] { return trace(*command, args, common); }; });
+}
+
+}  // namespace felsite::tool
