@@ -101,6 +101,10 @@ Result<DevicePlan> plan_opening(const DeviceSnapshot& device, const DeviceWish& 
   DevicePlan plan;
   plan.capabilities = *capabilities;
   plan.runtime = *runtime;
+  for (const Quirk& quirk : quirks()) {
+    if (!quirk.applies(device) || !quirk.avoids || has(mask.asked, *quirk.avoids)) continue;
+    plan.runtime.reset(static_cast<std::size_t>(*quirk.avoids));
+  }
   plan_memory(device, plan);
   plan_queues(device, has(mask.asked, RuntimeFeature::TransferQueue), plan);
   plan.features = features_for(device, plan.capabilities, plan.runtime);

@@ -176,7 +176,8 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
                           .buffers = slices,
                           .grid = grid,
                           .name = sequence.name,
-                          .caller_step = 0},
+                          .caller_step = 0,
+                          .kernel = kernel_},
                          sequence.prefix, sequence.gates);
   if (!bound) return std::unexpected(std::move(bound.error()));
   return sequence;

@@ -2,11 +2,13 @@
 // they do wrong, one for what they do well without a promise.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "felsite/capabilities.h"
 #include "vk/device_snapshot.h"
+#include "vk/runtime_features.h"
 
 namespace felsite::vk {
 
@@ -15,6 +17,8 @@ struct Quirk {
   std::string_view why;
   bool (*applies)(const DeviceSnapshot& device);
   void (*apply)(codegen::Capabilities& capabilities);
+  // What the runtime leaves alone there, unless the mask asks for it by name.
+  std::optional<RuntimeFeature> avoids{};
 };
 
 std::span<const Quirk> quirks();

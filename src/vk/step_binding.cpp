@@ -147,7 +147,8 @@ Result<void> bind_step(Pipelines& pipelines, Memory& memory, const StepRequest& 
   const bool indirect = !request.grid;
   const Grid grid = request.grid.value_or(Grid{1, 1, 1});
   const bool in_parts = !fits_one_dispatch(grid, memory.device().snapshot().limits.workgroup_count);
-  auto kernel = pipelines.get(request.program, in_parts);
+  Result<SharedKernel> kernel = request.kernel;
+  if (*kernel == nullptr) kernel = pipelines.get(request.program, in_parts);
   if (!kernel) return std::unexpected(std::move(kernel.error()));
   if (indirect) {
     if (auto gate = bind_gate(pipelines, memory, request, steps, gates); !gate) return gate;

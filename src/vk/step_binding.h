@@ -29,6 +29,7 @@ struct StepRequest {
   std::optional<std::array<std::uint32_t, 3>> grid;
   std::string name;
   std::uint32_t caller_step = 0;
+  SharedKernel kernel{};  // if it is at hand already
 };
 
 // The grid that was asked for, if the gate stopped it.

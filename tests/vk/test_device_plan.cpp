@@ -292,6 +292,10 @@ TEST_CASE("a plan names the quirks of its driver, and lowers around them") {
   CHECK(plan.capabilities.loop_budget == 65535);
   DeviceSnapshot later = software_device();
   later.driver_info = "Mesa 25.0.7";
-  CHECK(plan_of(later).quirks.size() == 2);
+  CHECK(plan_of(later).quirks.size() == 3);
   CHECK(plan_of(later).capabilities.loop_budget == 0);
+  // What a driver does badly is left alone there, unless it is asked for by name.
+  CHECK(plan.has(RuntimeFeature::PushDescriptors));
+  CHECK_FALSE(plan_of(later).has(RuntimeFeature::PushDescriptors));
+  CHECK(masked(later, "push_descriptors").has(RuntimeFeature::PushDescriptors));
 }
