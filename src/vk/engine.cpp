@@ -167,6 +167,13 @@ void Engine::report(MetricSnapshot& figures) {
   figures.allocations = memory().allocations();
 }
 
+bool Engine::is_lost() const {
+  const auto lost = [](const std::unique_ptr<WorkQueue>& queue) {
+    return queue != nullptr && queue->is_lost();
+  };
+  return lost_ || lost(parts_->queue) || lost(parts_->transfer_queue);
+}
+
 Error Engine::noted(Error error) {
   if (error.code == ErrorCode::DeviceLost) lost_ = true;
   if (error.context.device.empty()) error.context.device = device().snapshot().name;

@@ -57,7 +57,8 @@ class Engine {
   bool drain();
   void report(MetricSnapshot& figures);
 
-  bool is_lost() const { return lost_; }
+  // Also where only a look at a queue was told so.
+  bool is_lost() const;
   // Remembers a lost device; gives the error back.
   Error noted(Error error);
   std::uint64_t recorded() const { return recorded_; }

@@ -61,6 +61,7 @@ Result<std::shared_ptr<Engine>> VulkanBackend::engine() const {
               .fix = "call try_recover, then upload again what was on the device.",
               .context = {}};
   error.context.device = profile_.name;
+  error.context.vk_result = VK_ERROR_DEVICE_LOST;
   return std::unexpected(std::move(error));
 }
 

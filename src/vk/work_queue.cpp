@@ -65,6 +65,7 @@ Result<std::shared_ptr<Owned<VkFence>>> WorkQueue::free_fence() {
 
 Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, const WorkQueue* other,
                                  Ticket after) {
+  if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "submit work"));
   const std::scoped_lock lock(mutex_, device_.queue_mutex());
   if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "submit work"));
   VkSubmitInfo info{};
@@ -100,6 +101,7 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
   }
   const VkResult result = device_.functions().vkQueueSubmit(
       queue_, 1, &info, fence != nullptr ? fence->get() : VK_NULL_HANDLE);
+  if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
   if (result != VK_SUCCESS) {
     if (fence != nullptr) free_fences_.push_back(std::move(fence));
     return std::unexpected(device_.error(result, "submit work"));
@@ -116,13 +118,13 @@ std::vector<WorkQueue::Kept> WorkQueue::poll() {
     std::uint64_t value = 0;
     const VkResult result =
         device_.functions().vkGetSemaphoreCounterValue(device_.handle(), timeline_.get(), &value);
-    lost_ |= result == VK_ERROR_DEVICE_LOST;
+    if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
     if (result == VK_SUCCESS) done_ = value;
   }
   while (!fences_.empty()) {
     const VkResult status =
         device_.functions().vkGetFenceStatus(device_.handle(), fences_.front().fence->get());
-    lost_ |= status == VK_ERROR_DEVICE_LOST;
+    if (status == VK_ERROR_DEVICE_LOST) lost_ = true;
     if (status != VK_SUCCESS && !lost_) break;
     done_ = std::max(done_, fences_.front().ticket);
     free_fences_.push_back(std::move(fences_.front().fence));
@@ -156,6 +158,7 @@ VkResult WorkQueue::wait_timeline(Ticket ticket, std::uint64_t timeout_ns) const
 }
 
 Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
+  if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "finish the work"));
   VkResult result = VK_SUCCESS;
   if (timeline_.get() != VK_NULL_HANDLE) {
     result = wait_timeline(ticket, vulkan_timeout(timeout));
@@ -172,6 +175,7 @@ Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
     result = device_.functions().vkWaitForFences(device_.handle(), 1, &handle, VK_TRUE,
                                                  vulkan_timeout(timeout));
   }
+  if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
   if (result != VK_SUCCESS) {
     Error error = device_.error(result, "finish the work");
     if (result == VK_TIMEOUT) error.message = "The program did not finish within the timeout.";
@@ -213,7 +217,6 @@ bool WorkQueue::drain(std::chrono::nanoseconds grace) {
   const auto waited = wait(last, grace);
   std::vector<Kept> ended;
   const std::lock_guard lock(mutex_);
-  lost_ |= !waited && waited.error().code == ErrorCode::DeviceLost;
   ended = poll();
   return done_ >= last;
 }

@@ -1,6 +1,7 @@
 // A queue of the device: work goes in, and tickets tell when it is done. Usable from many threads.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -33,6 +34,8 @@ class WorkQueue {
   // Holds what a submission uses when its owner will not wait for it any longer.
   void keep(Ticket ticket, std::shared_ptr<void> resources);
 
+  // Whether a submission, a wait or a look has been told so. Then nothing is submitted any more.
+  bool is_lost() const { return lost_; }
   Ticket last_ticket();
   std::uint64_t in_flight();
   // Waits for everything; false if something has not ended after `grace`.
@@ -60,11 +63,12 @@ class WorkQueue {
   const VkQueue queue_;
   Owned<VkSemaphore> timeline_;
 
+  // Nothing runs on a lost device: all has ended, but nothing of it well.
+  std::atomic<bool> lost_ = false;
+
   std::mutex mutex_;  // of everything below
   Ticket last_ = 0;
   Ticket done_ = 0;
-  // Nothing runs on a lost device: all has ended, but nothing of it well.
-  bool lost_ = false;
   std::deque<Fence> fences_;  // of submissions under way
   std::vector<std::shared_ptr<Owned<VkFence>>> free_fences_;
   std::vector<Kept> kept_;
