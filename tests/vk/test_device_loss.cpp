@@ -5,7 +5,9 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -16,22 +18,24 @@ using namespace felsite::test;
 
 namespace {
 
-// Where Vulkan says that the device is lost; from then on it says so everywhere, until `mended`.
+// Where Vulkan says next that the device is lost. From then on it says so of that device
+// everywhere.
 enum class LostIn { Nothing, Submit, Wait, Look };
 std::atomic<LostIn> next_loss = LostIn::Nothing;
-std::atomic<bool> is_lost = false;
-
-bool loses(LostIn where) {
-  if (next_loss == where) is_lost = true;
-  return is_lost;
-}
-void mended() {
-  next_loss = LostIn::Nothing;
-  is_lost = false;
-}
 
 // Vulkan allows a queue one thread at a time, also for waiting.
 std::mutex queue_mutex;
+std::mutex lost_mutex;
+std::map<VkQueue, VkDevice> device_of;
+std::set<VkDevice> lost_devices;
+
+bool loses(LostIn where, VkDevice device) {
+  const std::lock_guard lock(lost_mutex);
+  LostIn wanted = where;
+  if (next_loss.compare_exchange_strong(wanted, LostIn::Nothing)) lost_devices.insert(device);
+  return lost_devices.contains(device);
+}
+bool loses(LostIn where, VkQueue queue) { return loses(where, device_of.at(queue)); }
 
 // Nothing runs on a lost device; this one is well, and has to end its work first.
 template <LostIn where, auto Member, class First, class... Args>
@@ -46,10 +50,10 @@ void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(Fi
   table.*Member = [](First first, Args... args) -> VkResult {
     if constexpr (std::is_same_v<First, VkQueue>) {
       const std::lock_guard lock(queue_mutex);
-      if (!loses(where)) return original(first, args...);
+      if (!loses(where, first)) return original(first, args...);
       wait_for_queue(first);
     } else {
-      if (!loses(where)) return original(first, args...);
+      if (!loses(where, first)) return original(first, args...);
       const std::lock_guard lock(queue_mutex);
       wait_for_device(first);
     }
@@ -59,6 +63,15 @@ void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(Fi
 
 void losable(VolkDeviceTable& table) {
   using Table = VolkDeviceTable;
+  static PFN_vkGetDeviceQueue get_queue = nullptr;
+  get_queue = table.vkGetDeviceQueue;
+  table.vkGetDeviceQueue = [](VkDevice device, std::uint32_t family, std::uint32_t index,
+                              VkQueue* queue) {
+    get_queue(device, family, index, queue);
+    const std::scoped_lock lock(queue_mutex, lost_mutex);
+    device_of[*queue] = device;
+    lost_devices.erase(device);  // a new one, where a lost one was
+  };
   replace<LostIn::Submit, &Table::vkQueueSubmit>(table, &Table::vkQueueSubmit);
   replace<LostIn::Wait, &Table::vkWaitSemaphores>(table, &Table::vkWaitSemaphores);
   replace<LostIn::Wait, &Table::vkWaitForFences>(table, &Table::vkWaitForFences);
@@ -82,7 +95,7 @@ struct Holder {
     must(pipeline->dispatch_resident(steps.front().resources));
     pending = must(backend->dispatch_async(add_one(), {bytes}));
   }
-  ~Holder() { mended(); }
+  ~Holder() { next_loss = LostIn::Nothing; }
   Holder(const Holder&) = delete;
   Holder& operator=(const Holder&) = delete;
 
@@ -90,10 +103,7 @@ struct Holder {
     next_loss = LostIn::Submit;
     CHECK(code_of(backend->dispatch(add_one(), {bytes})) == ErrorCode::DeviceLost);
   }
-  void recover() {
-    mended();
-    must(backend->try_recover());
-  }
+  void recover() { must(backend->try_recover()); }
 
   std::vector<ResidentRange> ranges() const { return {{.buffer = buffer}}; }
 
@@ -285,8 +295,6 @@ TEST_CASE("after a loss every call says so, and still says so the second time") 
         CHECK_MESSAGE(error.code == ErrorCode::DeviceLost, to_string(error));
         CHECK(!error.context.device.empty());
       }
-      // Not even a device that works again is used without a recovery.
-      mended();
     }
     CHECK(holder.backend->device_lost());
     CHECK(holder.backend->metric_snapshot().recoveries == 0);
@@ -401,8 +409,9 @@ TEST_CASE("a loss that is noticed by a look gives nobody wrong bytes") {
       holder.pending = must(holder.backend->dispatch_async(add_one(), {holder.bytes}));
       next_loss = LostIn::Look;
       look(holder);
-      CHECK(code_of(holder.pending->wait()) == ErrorCode::DeviceLost);
       CHECK(holder.backend->device_lost());
+      CHECK(code_of(holder.pending->wait()) == ErrorCode::DeviceLost);
+      CHECK(code_of(holder.backend->flush()) == ErrorCode::DeviceLost);
       holder.recover();
       CHECK(still_works(*holder.backend));
     }
@@ -429,7 +438,6 @@ TEST_CASE("a recovery that fails changes nothing, and can be tried again") {
   must(holder.backend->try_recover());  // nothing to recover from
   CHECK(opened == 1);
   holder.lose();
-  mended();
   refusals = 2;
   for (const int round : {1, 2}) {
     CAPTURE(round);
@@ -456,7 +464,6 @@ TEST_CASE("many recover at once: one device is opened, all of them have it") {
   for (const int round : {1, 2, 3}) {
     CAPTURE(round);
     holder.lose();
-    mended();
     std::atomic<int> recovered = 0;
     std::atomic<int> right = 0;
     std::vector<std::thread> threads;
@@ -528,7 +535,6 @@ TEST_CASE("a lost backend can be shut down and destroyed") {
   CHECK_FALSE(holder.backend->device_lost());
   CHECK(code_of(holder.backend->try_recover()) == ErrorCode::DispatchFailed);
   CHECK(code_of(holder.backend->dispatch(add_one(), {holder.bytes})) == ErrorCode::DispatchFailed);
-  mended();
   Holder other;  // lost, and not shut down
   other.lose();
 }
