@@ -67,7 +67,6 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
                                  Ticket after) {
   if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "submit work"));
   const std::scoped_lock lock(mutex_, device_.queue_mutex());
-  if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "submit work"));
   VkSubmitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = static_cast<std::uint32_t>(commands.size());
