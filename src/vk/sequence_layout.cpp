@@ -16,7 +16,8 @@ std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 }
 
 bool overlap(const BufferSlice& a, const BufferSlice& b) {
-  return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  return a.buffer == b.buffer &&
+         std::max(a.offset, b.offset) < std::min(a.offset + a.bytes, b.offset + b.bytes);
 }
 
 class LayoutMaker {
