@@ -28,6 +28,7 @@ std::shared_ptr<Recording> RecordingPool::take(const ir::Fingerprint& key) {
 
 void RecordingPool::give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
                               std::uint64_t own_bytes) {
+  if (own_bytes > most_bytes_) return;  // it would drive out all others, and then go itself
   std::vector<std::shared_ptr<Recording>> dropped;  // let go without the lock
   const std::lock_guard lock(mutex_);
   idle_.push_front({key, std::move(recording), own_bytes});
