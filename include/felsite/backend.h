@@ -115,7 +115,7 @@ class Backend {
   virtual Result<void> release_static_uploads(const StaticUploads& uploads) = 0;
 
   // A resident buffer with a name, to hand on.
-  Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
+  virtual Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
   Result<void> free_device_buffer(const DeviceBuffer& buffer);
   Result<DispatchTiming> dispatch_device_buffers(const ir::Program& program,
                                                  std::span<const DeviceBuffer> buffers,

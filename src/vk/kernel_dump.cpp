@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -104,8 +105,12 @@ std::string to_text(const dispatch::SequencePlan& plan, const dispatch::BarrierP
 void dump_kernel(const ir::Program& program, const codegen::Kernel& kernel) {
   const auto folder = dump_folder();
   if (!folder) return;
-  const std::string name =
-      fmt::format("{}-{}", program.name(), ir::to_string(program.fingerprint()));
+  // The same program may be made ready for grids in parts as well: another module.
+  const bool in_parts = std::ranges::any_of(kernel.parameters, [](const codegen::Parameter& p) {
+    return p.kind == codegen::ParameterKind::Base;
+  });
+  const std::string name = fmt::format(
+      "{}-{}{}", program.name(), ir::to_string(program.fingerprint()), in_parts ? "-in-parts" : "");
   write_file(*folder / (name + ".fels"), ir::print(program));
   write_file(*folder / (name + ".spv"),
              std::string_view(reinterpret_cast<const char*>(kernel.words.data()),

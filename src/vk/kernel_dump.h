@@ -8,7 +8,8 @@
 
 namespace felsite::vk {
 
-// NAME-FINGERPRINT.fels, .spv and .plan: the program, its module, and what is bound and passed.
+// NAME-FINGERPRINT.fels, .spv and .plan: the program, its module, and what is bound and passed. A
+// kernel for grids in parts has NAME-FINGERPRINT-in-parts instead.
 void dump_kernel(const ir::Program& program, const codegen::Kernel& kernel);
 // Steps, what they touch, and the barriers between them, as lines to read.
 std::string to_text(const dispatch::SequencePlan& plan, const dispatch::BarrierPlan& barriers);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dispatch/counters.h"
+#include "vk/debug_names.h"
 
 namespace felsite::vk {
 
@@ -48,6 +49,7 @@ Result<void> Transfers::make_piece(Piece& piece) {
   if (result != VK_SUCCESS) {
     return std::unexpected(device.error(result, "allocate a command buffer"));
   }
+  name_object(device, VK_OBJECT_TYPE_COMMAND_BUFFER, commands, "transfer");
   piece = {.upload = std::move(*upload),
            .readback = std::move(*readback),
            .pool = std::move(*pool),

@@ -65,6 +65,7 @@ class VulkanBackend final : public Backend {
   Result<StaticUploads> acquire_static_uploads(std::string_view domain,
                                                std::span<const ByteSpan> payloads) override;
   Result<void> release_static_uploads(const StaticUploads& uploads) override;
+  Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label) override;
 
   using Backend::prepare;
   Result<void> prepare() override;

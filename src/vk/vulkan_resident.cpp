@@ -3,6 +3,7 @@
 
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
+#include "vk/debug_names.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
 
@@ -162,6 +163,18 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
     }
     return handles;
   });
+}
+
+// As any backend does, but debuggers know the buffer by its label.
+Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
+  auto made = Backend::allocate_device_buffer(bytes, std::move(label));
+  if (!made) return made;
+  const auto engine = current();
+  if (engine == nullptr) return made;
+  if (const auto buffer = engine->buffers().find(made->resident)) {
+    name_object(engine->device(), VK_OBJECT_TYPE_BUFFER, (*buffer)->handle(), made->label);
+  }
+  return made;
 }
 
 Result<std::uint64_t> VulkanBackend::resident_size(ResidentHandle handle) const {
