@@ -58,7 +58,7 @@ struct Recorder {
 
 }  // namespace
 
-TEST_CASE("the barriers of the plan are recorded once and counted at each run") {
+TEST_CASE("the barriers of the plan are recorded, and counted at each run") {
   for (const std::string mask : kMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(settings_for(mask, counting_barriers));
@@ -82,14 +82,18 @@ TEST_CASE("the barriers of the plan are recorded once and counted at each run") 
                                           .reads = reads};
       barriers_recorded = 0;
       const auto recording = must(engine->record(must(vk::make_sequence(*engine, submission, {}))));
-      std::uint64_t once = 0;
-      std::uint64_t of_all_runs = 0;
+      std::uint64_t around = 0;
+      std::uint64_t of_block = 0;
       for (const dispatch::PlannedBarrier& barrier : recording->layout().barriers.barriers) {
-        const bool in_block = barrier.section == dispatch::Section::Block;
-        once += in_block && count == 0 ? 0 : 1;
-        of_all_runs += in_block ? count : 1;
+        ++(barrier.section == dispatch::Section::Block ? of_block : around);
       }
-      CHECK(barriers_recorded == static_cast<int>(once));
+      const std::uint64_t of_all_runs = around + of_block * count;
+      // A few runs of a short block stand one after the other, for less to begin; what is recorded
+      // does not grow with the runs beyond that.
+      const int recorded = barriers_recorded;
+      const std::uint64_t most_runs = std::min<std::uint64_t>(count, 2 * 256 / steps.size());
+      CHECK(recorded >= static_cast<int>(around + (count == 0 ? 0 : of_block)));
+      CHECK(recorded <= static_cast<int>(around + of_block * most_runs));
       for (const int round : {1, 2}) {
         CAPTURE(round);
         const Telemetry counts = counted([&] {
@@ -103,7 +107,7 @@ TEST_CASE("the barriers of the plan are recorded once and counted at each run") 
         must(recording->read(0, result));
         CHECK(words_of(result) == Words(4, 2 + 2 * count));
       }
-      CHECK(barriers_recorded == static_cast<int>(once));  // running records nothing
+      CHECK(barriers_recorded == recorded);  // running records nothing
     }
     check_silent_layers(*backend);
   }

@@ -207,8 +207,7 @@ TEST_CASE("a process that leaves endless work behind ends within seconds, and we
     // What such work uses has to stay behind: a leak checker would call that a failure.
     const std::vector<std::string> environment{"FELSITE_TEST_LEAVES=" + way,
                                                "ASAN_OPTIONS=detect_leaks=0"};
-    processes.push_back(
-        std::make_unique<OwnProcess>("child: leaves endless work", environment));
+    processes.push_back(std::make_unique<OwnProcess>("child: leaves endless work", environment));
   }
   for (std::size_t i = 0; i < ways.size(); ++i) {
     CAPTURE(ways[i]);
