@@ -9,6 +9,13 @@ Error after_shutdown() {
           .context = {}};
 }
 
+Error results_taken_already() {
+  return {.code = ErrorCode::DispatchFailed,
+          .message = "The results of this dispatch have been taken already.",
+          .fix = "wait for a dispatch once, and keep its results.",
+          .context = {}};
+}
+
 Result<CallGate::Ticket> CallGate::enter() {
   const std::lock_guard lock(mutex_);
   if (closed_) return std::unexpected(after_shutdown());

@@ -14,6 +14,8 @@ namespace felsite::dispatch {
 
 // For every call after a shutdown.
 Error after_shutdown();
+// For the second wait for one dispatch.
+Error results_taken_already();
 
 class CallGate {
  public:

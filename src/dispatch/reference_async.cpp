@@ -34,12 +34,7 @@ class ReferencePending final : public PendingDispatch {
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     const HostSlice slice("wait");
     if (waited_.exchange(true)) {
-      return std::unexpected(
-          on_reference(Error{.code = ErrorCode::DispatchFailed,
-                             .message = "The results of this dispatch have been taken already.",
-                             .fix = "wait for a dispatch once, and keep its results.",
-                             .context = {}},
-                       program_));
+      return std::unexpected(on_reference(results_taken_already(), program_));
     }
     done_.wait(false, std::memory_order_acquire);
     if (!timing_) return std::unexpected(std::move(timing_.error()));

@@ -13,14 +13,6 @@ Error with_program(Error error, const ir::Program& program) {
   return error;
 }
 
-Error taken_already(const ir::Program& program) {
-  return with_program({.code = ErrorCode::DispatchFailed,
-                       .message = "The results of this dispatch have been taken already.",
-                       .fix = "wait for a dispatch once, and keep its results.",
-                       .context = {}},
-                      program);
-}
-
 Error went_with_device() {
   return {.code = ErrorCode::InvalidHandle,
           .message = "The dispatch was under way on a device that was lost.",
@@ -46,7 +38,8 @@ class VulkanPending final : public PendingDispatch {
     std::optional<PlainDispatch> dispatch;
     {
       const std::lock_guard lock(mutex_);
-      if (!dispatch_) return std::unexpected(taken_already(program_));
+      if (!dispatch_)
+        return std::unexpected(with_program(dispatch::results_taken_already(), program_));
       dispatch.emplace(std::move(*dispatch_));
       dispatch_.reset();
     }

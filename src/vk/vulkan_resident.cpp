@@ -228,18 +228,21 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
         const ir::Fingerprint key = key_of(submission, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
         std::shared_ptr<Recording> recording = engine->recordings().take(key);
+        std::optional<Sequence> fresh;
         if (recording == nullptr) {
           auto sequence = make_sequence(*engine, submission, config);
           if (!sequence) return std::unexpected(std::move(sequence.error()));
-          if (auto time = check_timeout(*engine, config); !time) {
-            return std::unexpected(std::move(time.error()));
-          }
-          auto recorded = engine->record(std::move(*sequence));
+          fresh = std::move(*sequence);
+        }
+        // After what is wrong with the submission itself, and before anything is recorded.
+        if (auto time = check_timeout(*engine, config); !time) {
+          if (recording != nullptr) engine->recordings().give_back(key, std::move(recording), 0);
+          return std::unexpected(std::move(time.error()));
+        }
+        if (fresh) {
+          auto recorded = engine->record(std::move(*fresh));
           if (!recorded) return std::unexpected(std::move(recorded.error()));
           recording = std::move(*recorded);
-        }
-        if (auto time = check_timeout(*engine, config); !time) {
-          return std::unexpected(std::move(time.error()));
         }
         std::vector<ByteSpan> uploads;
         for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);

@@ -16,6 +16,7 @@
 
 #include "felsite/backend.h"
 #include "felsite/telemetry.h"
+#include "support/results.h"
 #include "support/run_program.h"
 
 namespace felsite::test {
@@ -31,25 +32,6 @@ inline bool on_vulkan() { return tested_choice().backend == "vulkan"; }
 std::unique_ptr<Backend> make_tested();
 // One for all others: opening a device takes a while.
 Backend& tested();
-
-template <class T>
-T must(Result<T> result) {
-  REQUIRE_MESSAGE(result.has_value(), to_string(result.error()));
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
-template <class T>
-Error error_of(const Result<T>& result) {
-  REQUIRE(!result.has_value());
-  CHECK(!result.error().message.empty());
-  CHECK(!result.error().fix.empty());
-  return result.error();
-}
-
-template <class T>
-ErrorCode code_of(const Result<T>& result) {
-  return error_of(result).code;
-}
 
 inline std::vector<ByteSpan> spans_of(const std::vector<Bytes>& bytes) {
   return {bytes.begin(), bytes.end()};

@@ -5,32 +5,13 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
+#include "support/results.h"
 #include "support/run_program.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::test {
-
-template <class T>
-T must(Result<T> result) {
-  REQUIRE_MESSAGE(result.has_value(), to_string(result.error()));
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
-
-template <class T>
-Error error_of(const Result<T>& result) {
-  REQUIRE_FALSE(result.has_value());
-  CHECK(!result.error().message.empty());
-  CHECK(!result.error().fix.empty());
-  return result.error();
-}
-
-template <class T>
-ErrorCode code_of(const Result<T>& result) {
-  return error_of(result).code;
-}
 
 inline vk::BackendSettings settings_for(const std::string& mask = {},
                                         vk::EditFunctions edit = nullptr) {

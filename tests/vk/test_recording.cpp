@@ -113,6 +113,20 @@ TEST_CASE("the barriers of the plan are recorded, and counted at each run") {
   }
 }
 
+TEST_CASE("a submission that had no time leaves its recording for the next") {
+  const std::unique_ptr<Backend> backend = open_backend();
+  const ResidentHandle buffer = must(backend->allocate_resident(4));
+  const std::array steps{ResidentStep{.program = add_one(), .resources = {buffer}}};
+  std::vector<Bytes> nothing;
+  must(backend->submit_resident({.prefix = steps}, nothing));
+  CHECK(code_of(backend->submit_resident({.prefix = steps}, nothing,
+                                         {.timeout = std::chrono::nanoseconds(0)})) ==
+        ErrorCode::Timeout);
+  const Telemetry counts =
+      counted([&] { must(backend->submit_resident({.prefix = steps}, nothing)); });
+  CHECK(counts[Counter::Recordings] == 0);
+}
+
 TEST_CASE("what is freed gives its memory back, and the recordings that use it go") {
   for (const std::string mask : kMasks) {
     CAPTURE(mask);
