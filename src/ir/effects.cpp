@@ -75,8 +75,11 @@ AsyncDestinations::Rows::const_iterator AsyncDestinations::first(NameId tag) con
 }
 
 Effects effects_of(const Program& program, NodeRange range) {
+  return effects_of(program, range, AsyncDestinations(program));
+}
+
+Effects effects_of(const Program& program, NodeRange range, const AsyncDestinations& copies) {
   Effects effects;
-  const AsyncDestinations copies(program);
   std::unordered_set<NameId> waited;  // one wait for a tag is as good as many
   for (NodeId id = range.begin; id < range.end; ++id) {
     add_node(program, id, copies, waited, effects);

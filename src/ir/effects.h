@@ -15,14 +15,6 @@ struct Effects {
   bool operator==(const Effects&) const = default;
 };
 
-// Of all nodes of the range, with everything nested in them. An asynchronous copy reads its source
-// where it is issued and writes its destination where it is waited for.
-Effects effects_of(const Program& program, NodeRange range);
-// Of one node with everything nested in it.
-inline Effects effects_of(const Program& program, NodeId node) {
-  return effects_of(program, NodeRange{node, program.node(node).end});
-}
-
 // Which buffers a wait for a tag writes: the destinations of all copies that carry it.
 class AsyncDestinations {
  public:
@@ -39,5 +31,15 @@ class AsyncDestinations {
 
   Rows rows_;  // sorted
 };
+
+// Of all nodes of the range, with everything nested in them. An asynchronous copy reads its source
+// where it is issued and writes its destination where it is waited for.
+Effects effects_of(const Program& program, NodeRange range);
+// The same for many ranges of one program, which share the table of its copies.
+Effects effects_of(const Program& program, NodeRange range, const AsyncDestinations& copies);
+// Of one node with everything nested in it.
+inline Effects effects_of(const Program& program, NodeId node) {
+  return effects_of(program, NodeRange{node, program.node(node).end});
+}
 
 }  // namespace felsite::ir
