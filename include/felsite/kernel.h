@@ -28,7 +28,7 @@ struct BufferBinding {
 enum class ParameterKind : std::uint8_t {
   Grid,      // workgroups along the axis `ref`
   Length,    // elements of the buffer `ref`
-  Variable,  // the value of the variable `ref`, supplied from outside the segment
+  Variable,  // the element `ref` of Segment::parameters
   Base,      // workgroups along the axis `ref` before the first of this dispatch
 };
 
@@ -59,8 +59,8 @@ struct Kernel {
   // The defaults of the specialization constants 0, 1 and 2. A smaller size may be specialized, a
   // larger one must be lowered anew (Program::with_workgroup_size): proofs count on the extents.
   std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
-  // Not even a smaller one: subgroups, a loop budget, or workgroup memory that the program fills by
-  // itself were reckoned with this size.
+  // Not even a smaller one: subgroups, a loop budget, workgroup memory that the program fills by
+  // itself, or the grid in one workgroup were reckoned with this size.
   bool workgroup_size_is_fixed = false;
   // The module counts on robustBufferAccess2 to keep accesses past the end harmless.
   bool needs_robust_access2 = false;
@@ -73,15 +73,38 @@ struct LowerOptions {
   std::string source_name = "program.fels";
 };
 
-// A part of a program that runs as one kernel: some of the entry's nodes, with the loop variables
-// of the loops around them as parameters.
+// Many passes over a program in one dispatch of one workgroup.
+struct PassLoop {
+  // A readwrite u32[4] of the program, for this alone. [0]: passes that may still run, counted
+  // down; zero once a pass was the last because nothing changed. [1]: passes that ran, counted up. [2]: becomes 1 when a pass was the last because nothing
+  // changed; a dispatch that finds it set does nothing. [3]: loop trips that one invocation has
+  // spent in this dispatch, at most, if the driver has a loop budget; the kernel ends early, with
+  // passes left, before the budget can be exceeded.
+  ir::BufferId control = 0;
+  // A u32 buffer that is zeroed before each pass; a pass that leaves it zero is the last. Without
+  // it all passes run.
+  std::optional<ir::BufferId> changed;
+  // In one dispatch, so that a display or a watchdog survives it.
+  std::uint32_t most = UINT32_MAX;
+};
+
+// The whole grid as one workgroup: its invocations stand side by side in it, or a few to a lane.
+// Grid barriers are workgroup barriers then.
+struct OneWorkgroup {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  // of the program, in workgroups of its own size
+  std::optional<PassLoop> passes;              // absent: one pass
+};
+
+// A program, or a part of one, that runs as one kernel.
 struct Segment {
   ir::Program program;
-  std::optional<ir::NodeRange> nodes;  // absent: the whole entry
-  std::vector<ir::VarId> supplied;
+  // A readonly u32 buffer of fixed count. Its elements, read at literal indices only, are no memory
+  // but parameters (ParameterKind::Variable with the index).
+  std::optional<ir::BufferId> parameters;
   // The grid runs as several dispatches, because it has more workgroups than one takes. Ids then
   // count from ParameterKind::Base on, and the grid may be as large as ids can count.
   bool grid_in_parts = false;
+  std::optional<OneWorkgroup> one_workgroup;
 
   Segment(ir::Program whole) : program(std::move(whole)) {}
 };

@@ -97,7 +97,7 @@ void Buffers::barrier() {
                     {workgroup.id(), workgroup.id(), e_.word(semantics).id()});
 }
 
-void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
+void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {
   if (buffers.empty()) return;
   const Word first = interface_.local_index();
   const Word stride = interface_.workgroup_invocations();
@@ -107,7 +107,11 @@ void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
     const auto units = bits(units_for(s.layout, program_.buffer(id).count));
     e_.repeat(first, e_.word(units), stride, [&](Word unit) { store_unit(s, unit, zero); });
   }
-  barrier();
+}
+
+void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
+  store_zeros(buffers);
+  if (!buffers.empty()) barrier();
 }
 
 // The device's own addition of floats may round or flush otherwise, so the sum is formed here and

@@ -38,7 +38,8 @@ class Buffers {
 
   // Execution and memory, for the workgroup.
   void barrier();
-  // Every invocation has to come here.
+  // Every invocation has to come here. The second with a barrier behind it, if there is something.
+  void store_zeros(std::span<const ir::BufferId> buffers);
   void zero_workgroup_memory(std::span<const ir::BufferId> buffers);
   // Workgroup memory for what the lowering needs itself.
   Id workgroup_words(std::uint32_t count, const char* name);

@@ -142,6 +142,28 @@ class Emitter {
     return as_word(index);
   }
 
+  // `body()` as long as the flag in the variable holds.
+  template <class Body>
+  void repeat_while(Id variable, Body body) {
+    const Id header = module_.new_id();
+    const Id test = module_.new_id();
+    const Id inside = module_.new_id();
+    const Id next = module_.new_id();
+    const Id merge = module_.new_id();
+    function_->branch(header);
+    function_->begin(header);
+    function_->loop_merge(merge, next);
+    function_->branch(test);
+    function_->begin(test);
+    function_->leave_unless(load(type_bool(), variable), inside, merge);
+    function_->begin(inside);
+    body();
+    function_->branch(next);
+    function_->begin(next);
+    function_->branch(header);
+    function_->begin(merge);
+  }
+
   // Calls the helper, whose body is written at its first call: `body(FunctionWriter&)` gives the
   // result's id. `variant` tells helpers of one kind apart.
   template <class Body>

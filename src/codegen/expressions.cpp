@@ -64,6 +64,7 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
     case ExprKind::Var:
       break;  // evaluate_operand has them
     case ExprKind::Load:
+      if (segment_.parameters == expr.ref) return word(supplied(operands[0].word().constant));
       return buffers_.load(expr.ref, operands[0].word(), plan_.bounds.exprs[id]);
     case ExprKind::BufLen:
       return word(interface_.length(expr.ref));
@@ -109,6 +110,12 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
   return {};
 }
 
+// check_segment has seen that the index is a literal.
+Word KernelWriter::supplied(std::uint32_t index) {
+  const bool inside = index < program_.buffer(*segment_.parameters).count;
+  return inside ? interface_.supplied(index) : e_.word(0);
+}
+
 Value KernelWriter::from_parts(Type type, Id low, Id high) {
   if (high != 0) return {type, wide(e_.as_word(low), e_.as_word(high))};
   if (type == Type::Bool) return {type, e_.as_flag(low)};
@@ -133,21 +140,32 @@ Id KernelWriter::new_variable(Id type, bool persistent) {
 }
 
 KernelWriter::Slot KernelWriter::new_slot(Type type, bool persistent) {
+  const bool per_turn = persistent && plan_.turns > 1;
+  const auto make = [&](Id part) {
+    return per_turn ? new_variable_per_turn(part) : new_variable(part, persistent);
+  };
   const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
-  if (!pair) return {new_variable(e_.type_of(type), persistent), 0};
-  const Id low = new_variable(e_.type_word(), persistent);
-  return {low, new_variable(e_.type_word(), persistent)};
+  if (!pair) return {make(e_.type_of(type)), 0, per_turn};
+  const Id low = make(e_.type_word());
+  return {low, make(e_.type_word()), per_turn};
 }
 
 Value KernelWriter::load_slot(const Slot& slot, Type type) {
-  if (slot.high == 0) return from_parts(type, e_.load(e_.type_of(type), slot.low), 0);
-  const Id low = e_.load(e_.type_word(), slot.low);
-  return from_parts(type, low, e_.load(e_.type_word(), slot.high));
+  const auto part = [&](Id variable, Id part_type) {
+    return e_.load(part_type, slot.per_turn ? at_turn(variable, part_type) : variable);
+  };
+  if (slot.high == 0) return from_parts(type, part(slot.low, e_.type_of(type)), 0);
+  const Id low = part(slot.low, e_.type_word());
+  return from_parts(type, low, part(slot.high, e_.type_word()));
 }
 
 void KernelWriter::store_slot(const Slot& slot, const Value& value) {
-  e_.store(slot.low, value.id());
-  if (slot.high != 0) e_.store(slot.high, value.wide().high.id());
+  const auto store = [&](Id variable, Id part_type, Id part) {
+    e_.store(slot.per_turn ? at_turn(variable, part_type) : variable, part);
+  };
+  if (slot.high == 0) return store(slot.low, e_.type_of(value.type), value.id());
+  store(slot.low, e_.type_word(), value.id());
+  store(slot.high, e_.type_word(), value.wide().high.id());
 }
 
 KernelWriter::Operand KernelWriter::read(ir::VarId variable) {
@@ -159,7 +177,8 @@ KernelWriter::Operand KernelWriter::read(ir::VarId variable) {
 void KernelWriter::bind(ir::VarId variable, Operand operand) {
   const ir::Variable& declared = program_.var(variable);
   const bool persistent = plan_.runs.persistent[variable];
-  if (!declared.assigned && !persistent) {
+  // A literal is the same in every function.
+  if (!declared.assigned && (!persistent || operand.literal)) {
     bound_[variable] = std::move(operand);
     return;
   }
@@ -169,6 +188,19 @@ void KernelWriter::bind(ir::VarId variable, Operand operand) {
     e_.module().name(slot.low, program_.var_name(variable));
   }
   store_slot(slot, emitted(operand));
+}
+
+// A loop's variable in the entry point, which all invocations of the lane read.
+void KernelWriter::bind_for_all_turns(ir::VarId variable, Word value) {
+  if (plan_.turns == 1 || !plan_.runs.persistent[variable]) {
+    return bind(variable, {Type::U32, value});
+  }
+  Slot& slot = slots_[variable];
+  if (slot.low == 0) {
+    slot.low = new_variable(e_.type_word(), true);
+    e_.module().name(slot.low, program_.var_name(variable));
+  }
+  store_slot(slot, {Type::U32, value});
 }
 
 void KernelWriter::assign(ir::VarId variable, const Value& value) {

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "codegen/spirv_module.h"
@@ -29,7 +30,7 @@ class FunctionWriter {
 
   // An instruction with a result, here or at the start of the function.
   Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return emit_into(body_, op, type, operands, {});
+    return emit_into(at_start_ ? prologue_ : body_, op, type, operands, {});
   }
   Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> first,
           std::span<const std::uint32_t> rest) {
@@ -37,6 +38,14 @@ class FunctionWriter {
   }
   Id emit_at_start(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
     return emit_into(prologue_, op, type, operands, {});
+  }
+  // All that `body` emits, at the start of the function.
+  template <class Body>
+  auto at_start(Body body) {
+    const bool before = std::exchange(at_start_, true);
+    const auto result = body();
+    at_start_ = before;
+    return result;
   }
   // With a result whose id is known before: it is referred to ahead of its place.
   void emit_as(Id result, spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
@@ -102,6 +111,7 @@ class FunctionWriter {
   Id first_;  // where the body starts
   Id block_;
   bool open_ = true;
+  bool at_start_ = false;
   std::array<Id, kCachedValues> cached_{};
   std::vector<Id> parameters_;  // of the kernel, as far as this function read them
 };

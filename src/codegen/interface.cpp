@@ -17,18 +17,27 @@ std::size_t most_parameters(const Segment& segment) {
   const auto sized_at_run_time = std::ranges::count_if(
       segment.program.buffers(), [](const ir::BufferDecl& buffer) { return buffer.count == 0; });
   const std::size_t grid = segment.grid_in_parts ? 6 : 3;
-  return grid + static_cast<std::size_t>(sized_at_run_time) + segment.supplied.size();
+  const std::size_t supplied =
+      segment.parameters ? segment.program.buffer(*segment.parameters).count : 0;
+  return grid + static_cast<std::size_t>(sized_at_run_time) + supplied;
 }
 
 }  // namespace
 
-Interface::Interface(Emitter& emitter, const Segment& segment)
+Interface::Interface(Emitter& emitter, const Segment& segment,
+                     const std::optional<Folding>& folding)
     : e_(emitter),
       program_(segment.program),
       grid_in_parts_(segment.grid_in_parts),
+      is_one_workgroup_(segment.one_workgroup.has_value()),
+      folding_(folding),
+      size_of_module_(segment.program.workgroup_size()),
       bindings_(segment.program.buffers().size(), 0) {
+  if (folding_) size_of_module_ = {folding_->lanes, 1, 1};
   for (ir::BufferId id = 0; id < bindings_.size(); ++id) {
-    if (program_.buffer(id).access != ir::Access::Workgroup) bindings_[id] = next_binding_++;
+    const bool is_memory =
+        program_.buffer(id).access != ir::Access::Workgroup && segment.parameters != id;
+    if (is_memory) bindings_[id] = next_binding_++;
   }
   const bool fits = most_parameters(segment) * 4 <= e_.mask().limits.push_constant_bytes;
   parameter_storage_ = fits ? StorageClass::PushConstant : StorageClass::StorageBuffer;
@@ -60,8 +69,8 @@ Id Interface::builtin_variable(Slot slot) {
     case Slot::Grid:
       declare(triple, spv::BuiltIn::NumWorkgroups, "num_workgroups");
       break;
-    case Slot::Size:
-      break;  // a constant
+    case Slot::Number:
+      break;  // not a builtin
   }
   return variable;
 }
@@ -84,19 +93,52 @@ Word Interface::builtin(Slot slot, std::uint32_t axis) {
   return e_.as_word(known);
 }
 
+// Of the invocation, in a folded grid. A function sees one turn.
+Word Interface::number() {
+  const Word lane = local_index();
+  if (folding_->turns == 1) return lane;
+  FunctionWriter& f = e_.function();
+  Id& known = f.cached(static_cast<std::size_t>(Slot::Number) * 3);
+  if (known == 0) {
+    known = f.at_start(
+        [&] { return folding_->number(lane, e_.as_word(e_.load(e_.type_word(), turn_))).id(); });
+  }
+  return e_.as_word(known);
+}
+
+// Computed once, too.
+template <class Compute>
+Word Interface::folded(Slot slot, std::uint32_t axis, Compute compute) {
+  FunctionWriter& f = e_.function();
+  Id& known = f.cached(static_cast<std::size_t>(slot) * 3 + axis);
+  if (known == 0) {
+    const Word which = number();
+    known = f.at_start([&] { return compute(*folding_, which, axis).id(); });
+  }
+  return e_.as_word(known);
+}
+
 Word Interface::invocation(std::uint32_t axis) {
+  if (folding_) return folded(Slot::Invocation, axis, invocation_of);
   const Word in_dispatch = builtin(Slot::Invocation, axis);
   if (!grid_in_parts_) return in_dispatch;
   return in_dispatch + parameter({ParameterKind::Base, axis}) * workgroup_size(axis);
 }
 
+Word Interface::local(std::uint32_t axis) {
+  return folding_ ? folded(Slot::Local, axis, local_of) : builtin(Slot::Local, axis);
+}
+
 Word Interface::workgroup(std::uint32_t axis) {
+  if (folding_) return folded(Slot::Workgroup, axis, workgroup_of);
+  if (is_one_workgroup_) return e_.word(0);
   const Word in_dispatch = builtin(Slot::Workgroup, axis);
   return grid_in_parts_ ? in_dispatch + parameter({ParameterKind::Base, axis}) : in_dispatch;
 }
 
 // Where the device itself reads the grid from a buffer, only the device knows it.
 Word Interface::grid(std::uint32_t axis) {
+  if (is_one_workgroup_) return e_.word(folding_ ? folding_->grid[axis] : 1);
   if (program_.facts().has_indirect_dispatch && !grid_in_parts_) return builtin(Slot::Grid, axis);
   return parameter({ParameterKind::Grid, axis});
 }
@@ -105,7 +147,7 @@ Id Interface::size_constant() {
   if (size_ != 0) return size_;
   SpirvModule& m = e_.module();
   for (std::uint32_t axis = 0; axis < 3; ++axis) {
-    size_parts_[axis] = m.spec_constant(e_.type_word(), program_.workgroup_size()[axis], axis);
+    size_parts_[axis] = m.spec_constant(e_.type_word(), size_of_module_[axis], axis);
   }
   size_ = m.spec_composite(m.type_vector(e_.type_word(), 3), size_parts_);
   m.decorate(size_, spv::Decoration::BuiltIn, {bits(spv::BuiltIn::WorkgroupSize)});
@@ -114,6 +156,7 @@ Id Interface::size_constant() {
 }
 
 Word Interface::workgroup_size(std::uint32_t axis) {
+  if (folding_) return e_.word(folding_->size[axis]);
   size_constant();
   return e_.as_word(size_parts_[axis]);
 }
@@ -186,6 +229,14 @@ void Interface::report(Status::State state, Word tag, Word address) {
           {status_function_, e_.word(state).id(), tag.id(), address.id()});
 }
 
+Flag Interface::has_report() {
+  const bool vulkan_model = e_.has(Feature::MemoryModel);
+  const Word scope = e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+  const Id state =
+      e_.emit(Op::OpAtomicLoad, e_.type_word(), {status_word(0), scope.id(), e_.word(0).id()});
+  return e_.as_word(state) != e_.word(Status::Clean);
+}
+
 namespace {
 
 // A block of one array of words, in a variable whose id was given out before.
@@ -225,7 +276,7 @@ void Interface::finish(Kernel& kernel) {
     bind(e_, status_, *kernel.status_binding);
   }
   kernel.parameters = std::move(parameters_);
-  kernel.workgroup_size = program_.workgroup_size();
+  kernel.workgroup_size = size_of_module_;
 }
 
 }  // namespace felsite::codegen

@@ -7,37 +7,46 @@
 #include <vector>
 
 #include "codegen/emitter.h"
+#include "codegen/folding.h"
 #include "felsite/kernel.h"
 
 namespace felsite::codegen {
 
 class Interface {
  public:
-  Interface(Emitter& emitter, const Segment& segment);
+  Interface(Emitter& emitter, const Segment& segment, const std::optional<Folding>& folding);
 
   Word invocation(std::uint32_t axis);
   Word workgroup(std::uint32_t axis);
-  Word local(std::uint32_t axis) { return builtin(Slot::Local, axis); }
-  // The place in the workgroup, counted along x, then y, then z.
+  Word local(std::uint32_t axis);
+  // The place in the workgroup that runs, counted along x, then y, then z.
   Word local_index() { return builtin(Slot::LocalIndex, 0); }
+  // The variable with the turn of the lane, where a lane has several invocations.
+  void set_turn(Id variable) { turn_ = variable; }
   Word grid(std::uint32_t axis);
   Word workgroup_size(std::uint32_t axis);
-  Word workgroup_invocations();
+  Word workgroup_invocations();  // of the workgroup that runs
   Word length(ir::BufferId buffer);
-  Word supplied(ir::VarId variable) { return parameter({ParameterKind::Variable, variable}); }
+  // An element of Segment::parameters.
+  Word supplied(std::uint32_t index) { return parameter({ParameterKind::Variable, index}); }
 
   // The descriptor of a buffer of the program.
   std::uint32_t binding(ir::BufferId buffer) const { return bindings_[buffer]; }
   // Writes the status, unless something was reported before.
   void report(Status::State state, Word tag, Word address);
+  // Whether something was reported.
+  Flag has_report();
 
   // The declarations that must know everything that was used. Fills in the kernel's plain data.
   void finish(Kernel& kernel);
 
  private:
-  enum class Slot : std::uint8_t { Invocation, Workgroup, Local, LocalIndex, Grid, Size };
+  enum class Slot : std::uint8_t { Invocation, Workgroup, Local, LocalIndex, Grid, Number };
 
   Word builtin(Slot slot, std::uint32_t axis);
+  Word number();
+  template <class Compute>
+  Word folded(Slot slot, std::uint32_t axis, Compute compute);
   Id builtin_variable(Slot slot);
   Word parameter(Parameter parameter);
   Id size_constant();
@@ -46,11 +55,15 @@ class Interface {
   Emitter& e_;
   const ir::Program& program_;
   const bool grid_in_parts_;
+  const bool is_one_workgroup_;
+  const std::optional<Folding> folding_;
+  std::array<std::uint32_t, 3> size_of_module_;
   std::vector<std::uint32_t> bindings_;  // by BufferId
   std::uint32_t next_binding_ = 0;
   std::array<Id, 8> builtins_{};
   std::array<Id, 3> size_parts_{};
   Id size_ = 0;
+  Id turn_ = 0;
   std::vector<Parameter> parameters_;
   spv::StorageClass parameter_storage_;
   Id parameter_block_ = 0;

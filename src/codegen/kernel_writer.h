@@ -30,7 +30,8 @@ class KernelWriter {
   // A variable that is assigned to, or that outlives the function it is declared in.
   struct Slot {
     Id low = 0;
-    Id high = 0;  // the high word of a pair
+    Id high = 0;            // the high word of a pair
+    bool per_turn = false;  // arrays, with a place for each invocation of the lane
   };
   // A copy statement: what it captured, and where that will go.
   struct Copy {
@@ -52,13 +53,17 @@ class KernelWriter {
   const Value& emitted(Operand& operand);
   Value emitted(Operand&& operand) { return emitted(operand); }
   Value expression(ir::ExprId id, std::span<const Value> operands);
+  Word supplied(std::uint32_t index);
   Value call(const ir::Expr& expr, std::span<const Value> operands);
   Id op_function(ir::OpId op);
   Operand read(ir::VarId variable);
   void bind(ir::VarId variable, Operand operand);
   void bind(ir::VarId variable, const Value& value) { bind(variable, Operand{{}, value}); }
+  void bind_for_all_turns(ir::VarId variable, Word value);
   void assign(ir::VarId variable, const Value& value);
   Id new_variable(Id type, bool persistent);
+  Id new_variable_per_turn(Id type);
+  Id at_turn(Id variable, Id type);
   Slot new_slot(ir::Type type, bool persistent);
   Value load_slot(const Slot& slot, ir::Type type);
   void store_slot(const Slot& slot, const Value& value);
@@ -75,14 +80,44 @@ class KernelWriter {
   void trap(ir::NodeId id);
   void mark_line(ir::NodeId id);
   void check_loop_ended(Word index, Word to);
+  void write_whole();
 
   // runs.cpp: barriers behind divergent returns
   void write_runs(ir::NodeRange range);
   void write_run(ir::NodeRange range);
   void write_barrier_construct(ir::NodeId id);
   Word agreed(ir::ExprId root);
+  Word word_of(ir::ExprId root);
+  Word word_at_turn(ir::ExprId root);
+  void start_running();
   template <class Body>
   void while_running(Body body);
+  Id running();
+  // One lane tells all of them something through workgroup memory; barriers stand between.
+  void tell(Id words, Word index, Word value);
+  Word told(Id words, Word index);
+
+  // passes.cpp: many passes over the program in one dispatch
+  void write_passes(const PassLoop& loop);
+  void begin_passes(const PassLoop& loop);
+  void write_pass();
+  void end_pass(const PassLoop& loop);
+  void look_for_changes(const PassLoop& loop);
+  Word turn_of_changes(const PassLoop& loop);
+  template <class Body>
+  void each_shared(ir::BufferId buffer, Body body);
+
+  // pass_cost.cpp: what passes take of a driver's loop budget
+  void begin_counting();
+  void count_trips(ir::NodeId loop, Word from, Word to);
+  void count_open_loops();
+  void share_counts();
+  Flag fits_another_pass(const PassLoop& loop, Word ran);
+  Word cost_of_pass(const PassLoop& loop);
+  Word cost_of(ir::NodeRange range, bool in_run);
+  Word cost_of_node(ir::NodeId id, bool in_run);
+  Word trips_of_loop(ir::NodeId id);
+  std::uint32_t cost_of_hidden_loops(ir::NodeId id) const;
 
   // async_copies.cpp
   void make_copies();
@@ -106,6 +141,22 @@ class KernelWriter {
   template <class Body>
   void each_lane_of_subgroup(Body body);
 
+  // A loop that is being written in this function.
+  struct OpenLoop {
+    ir::NodeId node;
+    Word from;
+    Word index;
+  };
+  // Of the loop of the passes: variables of the entry point, the same in all lanes.
+  struct PassState {
+    Id left = 0;
+    Id ran = 0;
+    Id goes_on = 0;
+    Id converged = 0;
+    Id spent = 0;    // of the loop budget
+    Id changes = 0;  // workgroup memory: whether a pass changed something, for every other pass
+  };
+
   Emitter& e_;
   Interface& interface_;
   Buffers& buffers_;
@@ -120,8 +171,16 @@ class KernelWriter {
   std::vector<std::string> trap_tags_;
   Id source_file_ = 0;
   Id running_ = 0;          // whether this invocation has not returned yet
+  Id turn_ = 0;             // where a lane has several invocations, which of them is at work
   Id agreed_word_ = 0;      // workgroup memory through which running invocations tell the others
   Id exchange_memory_ = 0;  // workgroup memory of emulated subgroups
+  PassState pass_;
+  std::vector<OpenLoop> open_loops_;
+  // Of loops whose trips are counted, the most at a time: of this invocation, what it has told of
+  // them, and of the workgroup.
+  std::vector<Id> counts_;
+  std::vector<Id> told_counts_;
+  Id shared_counts_ = 0;
 };
 
 }  // namespace felsite::codegen

@@ -14,12 +14,25 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
                const Capabilities& mask) {
   const ir::Program& program = segment.program;
   Plan plan;
-  plan.nodes = segment.nodes.value_or(program.entry());
+  plan.nodes = program.entry();
   plan.bounds = prove_indices(program, plan.nodes, mask);
-  plan.loops = plan_loops(program, plan.nodes, mask);
-  plan.runs = plan_runs(program, plan.nodes, uniformity);
+  plan.folding = plan_folding(segment, mask.limits);
+  for (const std::uint32_t extent : program.workgroup_size()) plan.lanes *= extent;
+  if (plan.folding) {
+    plan.lanes = plan.folding->lanes;
+    plan.turns = plan.folding->turns;
+  }
+  plan.runs = plan_runs(program, plan.nodes, uniformity, plan.folding);
+  std::optional<std::uint32_t> taken = 0;  // of the loop budget
+  if (segment.one_workgroup && segment.one_workgroup->passes) {
+    plan.passes = plan_passes(segment, mask);
+    const auto& changed = segment.one_workgroup->passes->changed;
+    taken = trips_around_pass(segment, plan.lanes) * 2;  // before the first pass, and behind it
+    if (changed && program.buffer(*changed).count == 0) taken.reset();
+  }
+  plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
   plan.subgroups = has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
-  plan.memory = memory_use(program, plan.nodes);
+  plan.memory = memory_use(segment, plan.nodes);
   plan.zeroed = buffers_to_zero(program, plan.nodes, plan.memory);
   // The lowering's own workgroup memory is among what barriers order.
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
@@ -60,12 +73,14 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& given,
   const ir::Program& program = segment.program;
   Capabilities mask = given;
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
+  if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }
   if (auto whole = check_segment(segment); !whole) return std::unexpected(whole.error());
   // Asked only about what concerns several invocations at once.
-  const bool together = program.facts().has_barrier || program.facts().has_subgroup_ops;
+  const ir::Facts& facts = program.facts();
+  const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
   const ir::UniformityMap uniformity =
       together ? ir::analyze_uniformity(program) : ir::UniformityMap{};
   const Plan plan = make_plan(segment, uniformity, mask);
@@ -74,7 +89,7 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& given,
   }
 
   Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
-  Interface interface(emitter, segment);
+  Interface interface(emitter, segment, plan.folding);
   Buffers buffers(emitter, interface, program, plan.memory);
   KernelWriter writer(emitter, interface, buffers, segment, plan, options);
   const Id entry = writer.write();
@@ -83,13 +98,14 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& given,
   interface.finish(kernel);
   buffers.finish(kernel);
   kernel.trap_tags = writer.take_trap_tags();
-  kernel.workgroup_size_is_fixed = program.facts().has_subgroup_ops || plan.loops.counts_on_size ||
+  kernel.workgroup_size_is_fixed = segment.one_workgroup || facts.has_subgroup_ops ||
+                                   plan.loops.counts_on_size ||
                                    plan.zeroed.size() != plan.memory.workgroup_buffers.size();
   SpirvModule& module = emitter.module();
   module.entry_point(entry);
   module.execution_mode(
       spv::ExecutionMode::LocalSize,
-      {program.workgroup_size()[0], program.workgroup_size()[1], program.workgroup_size()[2]});
+      {kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]});
   declare_modes(emitter);
   if (auto fits = check_kernel_limits(program, kernel, mask.limits); !fits) {
     return std::unexpected(std::move(fits.error()));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/buffers.h"
+#include "codegen/folding.h"
 #include "felsite/kernel.h"
 #include "ir/uniformity.h"
 
@@ -18,24 +19,47 @@ struct IndexBounds {
 IndexBounds prove_indices(const ir::Program& program, ir::NodeRange nodes,
                           const Capabilities& mask);
 
-// How loops keep within a driver's loop budget.
-struct LoopPlan {
-  std::vector<std::uint32_t> unrolled;  // by NodeId: copies of the body in one trip
-  bool checked = false;                 // every loop is checked after it ended
-  bool counts_on_size = false;          // how often workgroup memory is zeroed was counted
-};
-LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const Capabilities& mask);
-
 // How barriers are kept where every invocation reaches them, although some have returned.
 struct RunPlan {
   bool needed = false;
   std::vector<bool> has_barrier;  // by NodeId: it is one, or holds one
   std::vector<bool> persistent;   // by VarId: read outside the run that declares it
 };
+// In a folded grid there are several workgroups in the one that runs, and maybe several invocations
+// in a lane, which need runs even without barriers.
 RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity);
+                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding);
 
-MemoryUse memory_use(const ir::Program& program, ir::NodeRange nodes);
+// How loops keep within a driver's loop budget.
+struct LoopPlan {
+  std::vector<std::uint32_t> unrolled;  // by NodeId: copies of the body in one trip
+  bool checked = false;                 // every loop is checked after it ended
+  bool counts_on_size = false;          // how often workgroup memory is zeroed was counted
+};
+// `turns`: invocations of a lane. `taken`: trips of the budget that are for other loops, if that is
+// known.
+LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
+                    std::uint32_t turns, const Capabilities& mask,
+                    std::optional<std::uint32_t> taken);
+// Loops over the turns of a lane, at most, that a construct with a barrier brings: for the runs
+// before and behind it, for one in each of its bodies, and for its condition or bounds.
+inline constexpr std::uint32_t kTurnLoops = 5;
+// Whether there are loops in it whose trips cannot be told from the nodes of the entry.
+bool has_untold_loops(const ir::Program& program);
+
+// How many passes one dispatch may run on a driver with a loop budget.
+struct PassPlan {
+  bool limited = false;   // there is a budget
+  bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one pass
+  std::vector<std::uint32_t> counted;  // by NodeId, of loops whose trips are counted: 1, 2, ...
+  std::uint32_t counted_loops = 0;
+};
+PassPlan plan_passes(const Segment& segment, const Capabilities& mask);
+// Loop trips around a pass, at most: for zeros, and of the loop of the passes itself. Without those
+// for a buffer whose length is not known.
+std::uint32_t trips_around_pass(const Segment& segment, std::uint32_t lanes);
+
+MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
 // Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.
 std::vector<ir::BufferId> buffers_to_zero(const ir::Program& program, ir::NodeRange nodes,
                                           const MemoryUse& use);
@@ -45,15 +69,19 @@ enum class Subgroups : std::uint8_t { Native, Emulated };
 
 struct Plan {
   ir::NodeRange nodes;
+  std::optional<Folding> folding;
+  std::uint32_t lanes = 1;  // of the workgroup that runs
+  std::uint32_t turns = 1;  // invocations of a lane
   IndexBounds bounds;
   LoopPlan loops;
+  PassPlan passes;
   RunPlan runs;
   MemoryUse memory;
   std::vector<ir::BufferId> zeroed;
   Subgroups subgroups = Subgroups::Native;
 };
 
-// Whether a segment declares, or is given, every variable it reads.
+// Whether the segment keeps the rules of what it says beside its program.
 Result<void> check_segment(const Segment& segment);
 
 // What the program needs and the mask has not, or what exceeds the device's limits.

@@ -48,7 +48,8 @@ class Requirements {
         plan_(plan),
         uniformity_(uniformity),
         mask_(mask),
-        places_(segment.program) {}
+        places_(segment.program),
+        is_one_workgroup_(segment.one_workgroup.has_value()) {}
 
   Result<void> check() {
     if (auto fits = check_limits(); !fits) return fits;
@@ -69,6 +70,7 @@ class Requirements {
  private:
   Result<void> check_limits() const {
     const DeviceLimits& limits = mask_.limits;
+    if (plan_.folding) return check_folded_limits();
     std::uint64_t invocations = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::uint32_t extent = program_.workgroup_size()[axis];
@@ -93,6 +95,23 @@ class Requirements {
     return {};
   }
 
+  Result<void> check_folded_limits() const {
+    if (!plan_.memory.workgroup_buffers.empty()) {
+      return std::unexpected(unsupported(
+          program_,
+          fmt::format("The grid cannot run as one workgroup: `{}` is memory of each of its own.",
+                      program_.buffer(plan_.memory.workgroup_buffers[0]).name),
+          "run the grid in another form."));
+    }
+    const std::uint64_t available = std::uint64_t{most_lanes(mask_.limits)} * kMostTurns;
+    if (plan_.folding->invocations > available) {
+      return std::unexpected(over_limit(program_, "invocations for its grid as one workgroup",
+                                        plan_.folding->invocations, available,
+                                        "run the grid in another form."));
+    }
+    return {};
+  }
+
   Result<void> check_node(NodeId id) {
     const ir::Node& node = program_.node(id);
     const auto refuse_node = [&](std::string_view what, std::string_view fix) {
@@ -101,7 +120,14 @@ class Requirements {
       return std::unexpected(unsupported(program_, fmt::format("{} ({}).", what, place_text(place)),
                                          std::string(fix)));
     };
-    if (node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync) {
+    const bool of_grid =
+        node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+    if (node.kind == NodeKind::Barrier && !of_grid && plan_.folding) {
+      return refuse_node(
+          "The grid cannot run as one workgroup: this barrier is for each of its own",
+          "run the grid in another form.");
+    }
+    if (of_grid && !is_one_workgroup_) {
       return refuse_node("No device has grid_sync, the barrier of the whole grid, inside a kernel",
                          "split the program at its grid barriers and lower each segment.");
     }
@@ -160,6 +186,10 @@ class Requirements {
         if (auto fine = check_atomic(id); !fine) return fine;
       }
       const bool lanes = ir::info(expr.kind).purity == ir::Purity::ReadsLanes;
+      if ((lanes || expr.kind == ExprKind::SubgroupLocalId) && plan_.folding) {
+        return refuse("the subgroups of each workgroup of a grid that runs as one", id,
+                      "run the grid in another form.");
+      }
       if (lanes && plan_.subgroups == Subgroups::Emulated) {
         if (auto fine = check_emulated(id); !fine) return fine;
       }
@@ -230,6 +260,7 @@ class Requirements {
   const ir::UniformityMap& uniformity_;
   const Capabilities& mask_;
   ir::Places places_;
+  const bool is_one_workgroup_;
   std::vector<NodeId> around_;  // the constructs around the current node
   NodeId current_ = 0;
   std::optional<bool> divergent_exit_;

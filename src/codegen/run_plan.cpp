@@ -34,14 +34,14 @@ std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes)
 // behind a divergent exit, or in a loop with one.
 bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes,
                           const std::vector<bool>& holds_barrier,
-                          const ir::UniformityMap& uniformity) {
+                          const ir::UniformityMap& uniformity, ir::Uniformity together) {
   bool left = false;
   NodeId loop_end = nodes.begin;  // of the outermost loop with a barrier around here
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
     const ir::Node& node = program.node(id);
     if (node.kind == NodeKind::Loop && holds_barrier[id] && id >= loop_end) loop_end = node.end;
     if (node.kind == NodeKind::Barrier && left) return true;
-    if (ends_invocation(node.kind) && uniformity.control[id] == ir::Uniformity::Divergent) {
+    if (ends_invocation(node.kind) && uniformity.control[id] > together) {
       if (id < loop_end) return true;
       left = true;
     }
@@ -70,13 +70,17 @@ std::vector<std::uint32_t> number_runs(const ir::Program& program, ir::NodeRange
 }  // namespace
 
 RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity) {
+                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding) {
   RunPlan plan;
   plan.has_barrier.assign(program.nodes().size(), false);
   plan.persistent.assign(program.vars().size(), false);
-  if (!program.facts().has_barrier) return plan;
-  plan.has_barrier = find_barriers(program, nodes);
-  plan.needed = exits_before_barrier(program, nodes, plan.has_barrier, uniformity);
+  plan.needed = folding && folding->turns > 1;
+  if (program.facts().has_barrier || program.facts().has_grid_sync) {
+    const ir::Uniformity together = folding ? ir::Uniformity::Grid : ir::Uniformity::Workgroup;
+    plan.has_barrier = find_barriers(program, nodes);
+    plan.needed =
+        plan.needed || exits_before_barrier(program, nodes, plan.has_barrier, uniformity, together);
+  }
   if (!plan.needed) return plan;
 
   const std::vector<std::uint32_t> run_of = number_runs(program, nodes, plan.has_barrier);

@@ -1,10 +1,13 @@
-// Barriers behind divergent returns.
+// Barriers behind divergent returns, and several invocations in a lane.
 //
 // Every invocation of a workgroup has to reach a barrier, those that have returned too. So the
 // entry is cut at its barriers into runs, each a function that tells whether the invocation still
-// runs. The entry point calls them in turn as long as that is so, and all invocations go through
-// the barriers together. A condition or bound around a barrier is the same for all that run, but
-// only they can compute it: they tell the others through workgroup memory.
+// runs. The entry point calls them one after the other as long as that is so, and all lanes go
+// through the barriers together. A condition or bound around a barrier is the same for all that
+// run, but only they can compute it: they tell the others through workgroup memory.
+//
+// A lane with several invocations calls each run for one after the other. What outlives a run has a
+// place for each of them.
 #include "codegen/kernel_writer.h"
 
 namespace felsite::codegen {
@@ -52,17 +55,52 @@ std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace
 
+Id KernelWriter::new_variable_per_turn(Id type) {
+  return new_variable(e_.module().type_array(type, e_.word(plan_.turns).id()), true);
+}
+
+Id KernelWriter::at_turn(Id variable, Id type) {
+  const Id pointer = e_.module().type_pointer(spv::StorageClass::Private, type);
+  return e_.emit(Op::OpAccessChain, pointer, {variable, e_.load(e_.type_word(), turn_)});
+}
+
+// Whether the invocation at work has not returned yet: where that is kept.
+Id KernelWriter::running() {
+  return plan_.turns > 1 ? at_turn(running_, e_.type_bool()) : running_;
+}
+
+void KernelWriter::start_running() {
+  if (plan_.turns == 1) {
+    running_ = new_variable(e_.type_bool(), true);
+    e_.store(running_, e_.flag(true).id);
+  } else {
+    running_ = new_variable_per_turn(e_.type_bool());
+    const Word all = e_.word(static_cast<std::uint32_t>(plan_.folding->invocations));
+    for (std::uint32_t turn = 0; turn < plan_.turns; ++turn) {
+      e_.store(turn_, e_.word(turn).id());
+      const Word number = plan_.folding->number(interface_.local_index(), e_.word(turn));
+      const Flag exists = turn + 1 < plan_.turns ? e_.flag(true) : number < all;
+      e_.store(running(), exists.id);
+    }
+  }
+  e_.module().name(running_, "running");
+}
+
+// For each invocation of the lane that still runs.
 template <class Body>
 void KernelWriter::while_running(Body body) {
-  e_.when(e_.as_flag(e_.load(e_.type_bool(), running_)), body);
+  const auto act = [&] { e_.when(e_.as_flag(e_.load(e_.type_bool(), running())), body); };
+  if (plan_.turns == 1) return act();
+  const Word turns = e_.word(plan_.turns);
+  const Word ended = e_.repeat(e_.word(0), turns, e_.word(1), [&](Word turn) {
+    e_.store(turn_, turn.id());
+    act();
+  });
+  check_loop_ended(ended, turns);
 }
 
 void KernelWriter::write_runs(ir::NodeRange range) {
-  if (running_ == 0) {
-    running_ = new_slot(ir::Type::Bool, true).low;
-    e_.module().name(running_, "running");
-    e_.store(running_, e_.flag(true).id);
-  }
+  if (running_ == 0) start_running();
   ir::NodeId begin = range.begin;
   for (ir::NodeId id = range.begin; id < range.end; id = program_.node(id).end) {
     if (!plan_.runs.has_barrier[id]) continue;
@@ -78,12 +116,14 @@ void KernelWriter::write_run(ir::NodeRange range) {
   FunctionWriter run(e_.module(), e_.type_bool(), {});
   e_.module().name(run.id(), "run");
   FunctionWriter* const caller = e_.write_to(&run);
+  const std::vector<OpenLoop> loops_of_caller = std::exchange(open_loops_, {});
   statements(range);
+  open_loops_ = loops_of_caller;
   if (run.open()) run.give_back(e_.flag(true).id);
   run.finish();
   e_.write_to(caller);
   while_running(
-      [&] { e_.store(running_, e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()})); });
+      [&] { e_.store(running(), e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()})); });
 }
 
 void KernelWriter::write_barrier_construct(ir::NodeId id) {
@@ -94,9 +134,10 @@ void KernelWriter::write_barrier_construct(ir::NodeId id) {
     const Word from = agreed(node.args[0]);
     const Word to = agreed(node.args[1]);
     const Word ended = e_.repeat(from, to, e_.word(1), [&](Word index) {
-      bind(node.ref, {ir::Type::U32, index});
+      bind_for_all_turns(node.ref, index);
       write_runs(program_.then_body(id));
     });
+    count_trips(id, from, ended);
     return check_loop_ended(ended, to);
   }
   if (node.kind != NodeKind::If) return write_runs(program_.then_body(id));
@@ -117,26 +158,42 @@ void KernelWriter::write_barrier_construct(ir::NodeId id) {
 
 // A condition gives 0 or 1. Where nobody runs any more it is 0, and so are both bounds of a loop.
 Word KernelWriter::agreed(ir::ExprId root) {
-  const auto as_word = [&](const Value& value) {
-    if (value.type != ir::Type::Bool) return value.word();
-    return select(value.flag(), e_.word(1), e_.word(0));
-  };
-  if (known_to_all(program_, root)) return as_word(evaluate(root));
+  if (known_to_all(program_, root)) return word_of(root);
   if (agreed_word_ == 0) agreed_word_ = buffers_.workgroup_words(1, "agreed");
-  const Word scope = e_.word(bits(spv::Scope::Workgroup));
-  const Word relaxed = e_.word(0);
-  const auto tell = [&](Word value) {
-    e_.function().act(Op::OpAtomicStore, {buffers_.workgroup_word(agreed_word_, e_.word(0)),
-                                          scope.id(), relaxed.id(), value.id()});
-  };
+  const Word only = e_.word(0);
   buffers_.barrier();  // what was told before has been read
-  e_.when(interface_.local_index() == 0U, [&] { tell(e_.word(0)); });
+  e_.when(interface_.local_index() == 0U, [&] { tell(agreed_word_, only, e_.word(0)); });
   buffers_.barrier();
-  while_running([&] { tell(as_word(evaluate(root))); });
+  while_running(
+      [&] { tell(agreed_word_, only, plan_.turns > 1 ? word_at_turn(root) : word_of(root)); });
   buffers_.barrier();
-  return e_.as_word(
-      e_.emit(Op::OpAtomicLoad, e_.type_word(),
-              {buffers_.workgroup_word(agreed_word_, e_.word(0)), scope.id(), relaxed.id()}));
+  return told(agreed_word_, only);
 }
+
+Word KernelWriter::word_of(ir::ExprId root) {
+  const Value value = evaluate(root);
+  if (value.type != ir::Type::Bool) return value.word();
+  return select(value.flag(), e_.word(1), e_.word(0));
+}
+
+// Ids are those of the turn in which a function is called.
+Word KernelWriter::word_at_turn(ir::ExprId root) {
+  FunctionWriter function(e_.module(), e_.type_word(), {});
+  e_.module().name(function.id(), "agreed");
+  FunctionWriter* const caller = e_.write_to(&function);
+  function.give_back(word_of(root).id());
+  function.finish();
+  e_.write_to(caller);
+  return e_.as_word(e_.emit(Op::OpFunctionCall, e_.type_word(), {function.id()}));
+}
+
+// Atomic, as several lanes may tell the same at once.
+void KernelWriter::tell(Id words, Word index, Word value) {
+  const Id place = buffers_.workgroup_word(words, index);
+  e_.function().act(Op::OpAtomicStore, {place, e_.word(bits(spv::Scope::Workgroup)).id(),
+                                        e_.word(0).id(), value.id()});
+}
+
+Word KernelWriter::told(Id words, Word index) { return buffers_.load_workgroup_word(words, index); }
 
 }  // namespace felsite::codegen

@@ -29,20 +29,31 @@ Id KernelWriter::write() {
   constexpr std::size_t kWordsForRow = 6;
   main.expect_words(program_.exprs().size() * kWordsForRow);
   e_.write_to(&main);
-  buffers_.zero_workgroup_memory(plan_.zeroed);
-  if (program_.facts().has_async) make_copies();
-  for (const ir::VarId variable : segment_.supplied) {
-    bind(variable, {ir::Type::U32, interface_.supplied(variable)});
+  if (plan_.turns > 1) {
+    turn_ = new_variable(e_.type_word(), true);
+    e_.module().name(turn_, "turn");
+    interface_.set_turn(turn_);
   }
-  if (plan_.runs.needed) {
-    write_runs(plan_.nodes);
+  if (segment_.one_workgroup && segment_.one_workgroup->passes) {
+    write_passes(*segment_.one_workgroup->passes);
   } else {
-    statements(plan_.nodes);
+    buffers_.zero_workgroup_memory(plan_.zeroed);
+    write_whole();
   }
   if (main.open()) main.give_back();
   main.finish();
   e_.write_to(nullptr);
   return main.id();
+}
+
+// The program from its start to its end, once.
+void KernelWriter::write_whole() {
+  if (program_.facts().has_async) make_copies();
+  if (plan_.runs.needed) {
+    write_runs(plan_.nodes);
+  } else {
+    statements(plan_.nodes);
+  }
 }
 
 // What follows a construct that nothing comes out of is never reached, and not written.
@@ -172,10 +183,13 @@ void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
     if (e_.module().names_kept()) {
       e_.module().name(index.id(), program_.var_name(node.ref));
     }
+    open_loops_.push_back({id, from, index});
     for (std::uint32_t copy = 0; copy < copies && e_.function().open(); ++copy) {
       trip(index + copy);
     }
+    open_loops_.pop_back();
   });
+  count_trips(id, from, ended);
   check_loop_ended(ended, rolled_end);
   if (copies > 1) {
     for (std::uint32_t rest = rolled_end.constant; rest != to.constant && e_.function().open();
@@ -194,6 +208,7 @@ void KernelWriter::check_loop_ended(Word index, Word to) {
 
 // In a run, the caller learns that the invocation is through.
 void KernelWriter::leave() {
+  count_open_loops();
   if (plan_.runs.needed) {
     e_.function().give_back(e_.flag(false).id);
   } else {

@@ -112,6 +112,25 @@ TEST_CASE("bindings, parameters and the workgroup size come as plain data") {
   CHECK(!kernel.parameter_binding.has_value());
 }
 
+TEST_CASE("parameters of a segment are no memory") {
+  codegen::Segment segment(valid_program(R"(program p workgroup(8) {
+  readonly a: u32[];
+  readonly given: u32[3];
+  output o: u32[16];
+  o[local.x] = a[0] + given[2] + given[0] + given[2] + given[3] + len(given);
+}
+)"));
+  segment.parameters = 1;
+  const auto kernel = codegen::lower(segment, codegen::no_capabilities());
+  REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
+  CHECK(validation_message(kernel->words) == "");
+  CHECK(kernel->buffers == std::vector<codegen::BufferBinding>{{0, 0, false}, {2, 1, true}});
+  using codegen::ParameterKind;
+  CHECK(kernel->parameters == std::vector<codegen::Parameter>{{ParameterKind::Length, 0},
+                                                              {ParameterKind::Variable, 2},
+                                                              {ParameterKind::Variable, 0}});
+}
+
 TEST_CASE("proven indices need no check") {
   const codegen::Capabilities mask = codegen::no_capabilities();
   const auto checks = [&](std::string_view body) {

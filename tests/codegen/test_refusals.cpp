@@ -138,38 +138,37 @@ TEST_CASE("a copy that may be issued again before it is waited for is refused") 
   CHECK(lowers("async_wait(fetch);", ""));
 }
 
-TEST_CASE("a segment that reads what it does not declare is refused") {
-  const ir::Program program = valid_program(R"(program p workgroup(1) {
-  readwrite x: u32[];
-  let a = x[0];
-  let h = 1.5;
-  loop k in 0..4 {
-    x[k] = a + u32(h);
-  }
-})");
-  codegen::Segment segment(program);
-  const ir::NodeId loop = program.entry().begin + 2;
-  REQUIRE(program.node(loop).kind == ir::NodeKind::Loop);
-  const auto message = [&] {
+TEST_CASE("parameters that are not read as such are refused") {
+  const auto refusal_of = [](std::string_view declaration, std::string_view body) -> std::string {
+    const ir::Program program = valid_program(
+        fmt::format("program p workgroup(1) {{ {}; readwrite x: u32[]; workgroup t: u32[4]; {} }}",
+                    declaration, body));
+    codegen::Segment segment(program);
+    segment.parameters = 0;
     const auto kernel = codegen::lower(segment, codegen::all_capabilities());
-    REQUIRE(!kernel.has_value());
+    if (kernel) return "";
     CHECK(kernel.error().code == ErrorCode::InvalidProgram);
     CHECK(!kernel.error().fix.empty());
     return kernel.error().message;
   };
-  segment.nodes = program.then_body(loop);
-  CHECK(message().find("`k`") != std::string::npos);
-  segment.supplied = {program.node(loop).ref};
-  CHECK(message().find("`a`") != std::string::npos);
-  segment.supplied.push_back(program.node(loop - 2).ref);
-  CHECK(message().find("`h`") != std::string::npos);
-  segment.supplied.push_back(program.node(loop - 1).ref);  // a float
-  CHECK(message().find("u32") != std::string::npos);
-  segment.nodes = ir::NodeRange{5, 1'000'000};
-  CHECK(message().find("nodes") != std::string::npos);
-  segment.nodes = program.entry();
-  segment.supplied.clear();
-  CHECK(codegen::lower(segment, codegen::all_capabilities()).has_value());
+  constexpr const char* kGood = "readonly p: u32[4]";
+  CHECK(refusal_of(kGood, "x[0] = p[1];") == "");
+  CHECK(refusal_of("uniform p: u32[4]", "x[0] = p[1];") == "");
+  CHECK(refusal_of(kGood, "let i = 1 + 2; x[0] = p[i - 1] + p[9] + len(p);") == "");
+  for (const char* declaration :
+       {"readonly p: u32[]", "readonly p: f32[4]", "readwrite p: u32[4]", "output p: u32[4]"}) {
+    CAPTURE(declaration);
+    CHECK(refusal_of(declaration, "x[0] = len(p);").find("`p` cannot hold") == 0);
+  }
+  for (const char* body :
+       {"x[0] = p[local.x];", "let i = x[1]; x[0] = p[i];", "let i = 1; i = 2; x[0] = p[i];",
+        "loop k in 0..2 { x[0] = p[k]; }", "async_load(t[0], p[0], 1, copy); async_wait(copy);"}) {
+    CAPTURE(body);
+    CHECK(refusal_of(kGood, body).find("literal") != std::string::npos);
+  }
+  codegen::Segment segment(valid_program("program p workgroup(1) { return; }"));
+  segment.parameters = 0;
+  CHECK(!codegen::lower(segment, codegen::all_capabilities()).has_value());
 }
 
 TEST_CASE("limits of the device: workgroup size, memory and buffers, with limit and request") {
