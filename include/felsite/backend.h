@@ -89,6 +89,8 @@ class Backend {
                                                  const SubmissionConfig& config = {}) = 0;
   virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
       const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
+  // Here also with passes (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
+  // the resources.
   Result<void> dispatch_resident(const ir::Program& program,
                                  std::span<const ResidentHandle> resources,
                                  const DispatchConfig& config = {});
@@ -133,6 +135,18 @@ class Backend {
 
   virtual PipelineCacheSnapshot pipeline_cache_snapshot() const = 0;
   virtual MetricSnapshot metric_snapshot() const = 0;
+
+ protected:
+  // Passes of a program on resident buffers, until it converges. As it is here the host looks at
+  // the buffers after each pass.
+  virtual Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
+                                                          std::span<const ResidentHandle> resources,
+                                                          const DispatchConfig& config);
+
+ private:
+  Result<DispatchTiming> run_resident(const ir::Program& program,
+                                      std::span<const ResidentHandle> resources,
+                                      const DispatchConfig& config);
 };
 
 // The ids of the backends that this build has, and one of them by its id, with default options.

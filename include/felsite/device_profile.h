@@ -31,6 +31,7 @@ struct DeviceProfile {
   std::array<std::uint32_t, 3> max_workgroup_count{};  // of one grid, after splitting
   std::uint32_t max_workgroup_invocations = 0;
   std::uint32_t subgroup_size = 0;
+  std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none
   std::uint64_t max_storage_buffer_bytes = 0;
   std::uint64_t shared_memory_bytes = 0;
   std::string timing_quality;

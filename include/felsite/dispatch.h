@@ -26,12 +26,22 @@ struct Convergence {
   std::string flag{};  // the buffer's name, for Kind::Flag
 };
 
+// How a program with grid barriers, or a fixpoint, is run on a device that has no barrier of the
+// whole grid. The results are the same bytes in every form.
+enum class GridSync : std::uint8_t {
+  Automatic,     // the backend decides, and `felsite explain` says why
+  HostSplit,     // segment by segment, the buffers handed on by the host
+  Resident,      // segments on buffers that stay on the device, converging there
+  OneWorkgroup,  // in one dispatch of one workgroup; an error where the grid is too large for it
+};
+
 // All optional.
 struct DispatchConfig {
   std::optional<std::array<std::uint32_t, 3>> grid_override{};  // workgroups
   std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
   std::optional<std::uint32_t> fixpoint_iterations{};  // absent: 1; 0 is an error
   Convergence convergence{};
+  GridSync grid_sync = GridSync::Automatic;
   std::string label{};
   std::optional<std::chrono::nanoseconds> timeout{};
   std::optional<std::uint64_t> max_output_bytes{};
@@ -45,7 +55,8 @@ struct DispatchTiming {
   std::optional<std::uint64_t> device_ns{};   // from the first command to the last
   std::optional<std::uint64_t> enqueue_ns{};  // until the work was with the device
   std::optional<std::uint64_t> wait_ns{};     // from then until it was done
-  // Of each step of a profiled sequence in order; of one that is repeated, its last run.
+  // Of each step of a profiled sequence in order; of one that is repeated, its last run. Of a
+  // program with grid barriers or passes: of each segment, all its runs together.
   std::vector<std::uint64_t> step_device_ns{};
   std::uint32_t passes_run = 0;
   bool converged = false;

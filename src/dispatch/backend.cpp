@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "dispatch/resident_checks.h"
+#include "dispatch/routing.h"
 
 namespace felsite {
 namespace {
@@ -139,23 +140,29 @@ Result<void> Backend::download_resident_range_into(ResidentHandle buffer, std::u
 Result<void> Backend::dispatch_resident(const ir::Program& program,
                                         std::span<const ResidentHandle> resources,
                                         const DispatchConfig& config) {
-  if (auto sane = dispatch::check_resident_config(program, config); !sane) return sane;
-  const ResidentStep step = step_of(program, resources, config);
-  std::vector<Bytes> nothing;
-  return without_value(submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config)));
+  return without_value(run_resident(program, resources, config));
 }
 
 Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
                                                         std::span<const ResidentHandle> resources,
                                                         const DispatchConfig& config) {
+  DispatchConfig timed = config;
+  timed.profile = true;
+  return run_resident(program, resources, timed);
+}
+
+Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
+                                             std::span<const ResidentHandle> resources,
+                                             const DispatchConfig& config) {
   if (auto sane = dispatch::check_resident_config(program, config); !sane) {
     return std::unexpected(std::move(sane.error()));
   }
+  if (dispatch::needs_grid_sync_form(program, config)) {
+    return dispatch_resident_passes(program, resources, config);
+  }
   const ResidentStep step = step_of(program, resources, config);
-  SubmissionConfig timed = submission_config(config);
-  timed.profile = true;
   std::vector<Bytes> nothing;
-  return submit_resident({.prefix = {&step, 1}}, nothing, timed);
+  return submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config));
 }
 
 Result<void> Backend::dispatch_resident_sequence_read_ranges_into(

@@ -11,7 +11,7 @@ namespace felsite::dispatch {
 namespace {
 
 constexpr Stage kStages[kStageCount] = {Stage::Compute, Stage::Transfer, Stage::Indirect,
-                                        Stage::Host};
+                                        Stage::Host, Stage::Condition};
 
 const std::vector<PlannedStep>& steps_of(const SequencePlan& sequence, Section section) {
   switch (section) {

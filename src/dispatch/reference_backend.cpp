@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "dispatch/counters.h"
+#include "dispatch/host_split.h"
 #include "dispatch/reference_resident.h"
 #include "dispatch/reference_run.h"
+#include "dispatch/routing.h"
 #include "felsite/validate.h"
 
 namespace felsite::dispatch {
@@ -95,6 +97,13 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                       const DispatchConfig& config, Slots slots) {
+  if (needs_grid_sync_form(interpreter.program(), config)) {
+    const auto route = choose_route(interpreter.program(), config, {}, device_profile());
+    if (!route) return std::unexpected(route.error());
+    if (route->route == Route::HostSplit) {
+      return dispatch_host_split(*this, interpreter.program(), inputs, outputs, config);
+    }
+  }
   ReferenceRun run(interpreter, config, options_);
   if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
     return std::unexpected(std::move(planned.error()));

@@ -45,14 +45,6 @@ Result<void> check_resident_config(const ir::Program& program, const DispatchCon
                          .context = {}},
                    program));
   }
-  if (config.fixpoint_iterations.value_or(1) > 1) {
-    return std::unexpected(of_program(
-        Error{.code = ErrorCode::UnsupportedFeature,
-              .message = "A dispatch on resident buffers runs one pass.",
-              .fix = "repeat the step by dispatch_resident_repeated_sequence_read_ranges_into.",
-              .context = {}},
-        program));
-  }
   return {};
 }
 

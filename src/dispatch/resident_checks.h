@@ -13,8 +13,7 @@ namespace felsite::dispatch {
 // InvalidHandle for a buffer that another kind of backend made.
 Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend);
 
-// Resident dispatches run one pass: a configuration that asks for more, or for a cooperative grid,
-// is refused.
+// Whether the configuration makes sense; a cooperative grid is refused.
 Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config);
 
 struct ByteRange {

@@ -1,11 +1,44 @@
-// Whether and how a program runs on a backend that has no barrier of the whole grid.
+// How a program runs on a backend: as it is, or in which form its grid barriers and passes.
 #pragma once
+
+#include <string>
 
 #include "felsite/backend.h"
 
 namespace felsite::dispatch {
 
-// UnsupportedFeature, with the reason and a way out, for what takes more than one kernel.
-Result<void> check_route(const ir::Program& program, const DispatchConfig& config);
+enum class Route : std::uint8_t {
+  Plain,         // one pass without a grid barrier: one dispatch
+  Native,        // the backend has grid barriers and passes itself
+  HostSplit,
+  Resident,
+  OneWorkgroup,
+};
+std::string_view to_string(Route route);
+
+struct RouteChoice {
+  Route route = Route::Plain;
+  std::string reason;  // a sentence
+};
+
+// The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
+// runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot be
+// taken, and for what the backend cannot do at all.
+Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
+                                 const std::array<std::uint32_t, 3>& grid,
+                                 const DeviceProfile& device);
+
+// Whether a program is more than one kernel, or one kernel more than once.
+bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
+
+// Whether a kernel that runs passes itself can tell whether one changed something: it reports on the
+// stores, or compares values, which must be the bytes then, with the help of all invocations.
+bool kernel_sees_changes(const ir::Program& program, bool one_dimensional);
+
+// The storage buffers that a pass may change, sorted.
+std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
+
+// The program reads its grid from a buffer that it may change.
+bool changes_own_grid(const ir::Program& program);
 
 }  // namespace felsite::dispatch

@@ -11,8 +11,14 @@
 namespace felsite::dispatch {
 
 // The part of the device, or of the machine, that makes an access.
-enum class Stage : std::uint8_t { Compute, Transfer, Indirect, Host };
-inline constexpr std::size_t kStageCount = 4;
+enum class Stage : std::uint8_t {
+  Compute,
+  Transfer,
+  Indirect,  // reads the grid of a dispatch
+  Host,
+  Condition,  // reads the word that decides whether a dispatch happens
+};
+inline constexpr std::size_t kStageCount = 5;
 
 // A set of stages.
 class StageSet {

@@ -33,6 +33,34 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
 // Relaxed: each counter is exact, and nothing is ordered by them.
 std::array<std::atomic<std::uint64_t>, kCounterCount> totals{};
 
+thread_local int parts = 0;  // PartOfDispatch
+
+bool is_callers(Counter counter) {
+  switch (counter) {
+    case Counter::InputBytes:
+    case Counter::OutputBytes:
+    case Counter::SlotsReused:
+    case Counter::SlotsMoved:
+    case Counter::SlotsAppended:
+    case Counter::PassesRun:
+    case Counter::PassesSkipped:
+      return true;
+    case Counter::Launches:
+    case Counter::Submissions:
+    case Counter::UploadBytes:
+    case Counter::DownloadBytes:
+    case Counter::GridSyncSplits:
+    case Counter::GridSyncSegments:
+    case Counter::GridSyncPoints:
+    case Counter::Barriers:
+    case Counter::Recordings:
+    case Counter::PipelinesCompiled:
+    case Counter::PipelinesCached:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 const CounterInfo& info(Counter counter) { return kCounters[static_cast<std::size_t>(counter)]; }
@@ -64,7 +92,11 @@ std::string to_prometheus(const Telemetry& telemetry) {
 
 namespace dispatch {
 
+PartOfDispatch::PartOfDispatch() { ++parts; }
+PartOfDispatch::~PartOfDispatch() { --parts; }
+
 void count(Counter counter, std::uint64_t by) {
+  if (parts != 0 && is_callers(counter)) return;
   totals[static_cast<std::size_t>(counter)].fetch_add(by, std::memory_order_relaxed);
 }
 

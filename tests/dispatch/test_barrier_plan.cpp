@@ -62,6 +62,10 @@ TEST_CASE("stages are those of the conflict") {
         "prologue 1: compute! -> indirect\n");
   CHECK(planned_line({step_of(Stage::Indirect, {1}, {}), kernel({}, {1})}) ==
         "prologue 1: indirect -> compute\n");
+  CHECK(planned_line({kernel({}, {1}), step_of(Stage::Condition, {1}, {})}) ==
+        "prologue 1: compute! -> condition\n");
+  CHECK(planned_line({step_of(Stage::Condition, {1}, {}), transfer({}, {1})}) ==
+        "prologue 1: condition -> transfer\n");
   // One step with accesses of two stages.
   CHECK(planned_line(
             {kernel({}, {1, 2}), step_of({reads(1, 0, 64, Stage::Indirect), reads(2, 0, 64)})}) ==

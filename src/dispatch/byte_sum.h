@@ -1,0 +1,36 @@
+// Bytes as a sum of terms, some of whose factors may not be known yet: 4·len(x) + 8·invocations.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "felsite/explain.h"
+
+namespace felsite::dispatch {
+
+class ByteSum {
+ public:
+  ByteSum() = default;
+  explicit ByteSum(std::uint64_t bytes) : constant_(bytes) {}
+  // `each` bytes for each of `count` things of this name.
+  ByteSum(std::uint64_t each, std::string name, std::optional<std::uint64_t> count);
+
+  ByteSum& operator+=(const ByteSum& other);
+  ByteSum times(std::uint64_t count) const;
+
+  ByteCount value() const;
+
+ private:
+  struct Term {
+    std::string name;
+    std::uint64_t each;
+    std::optional<std::uint64_t> count;
+  };
+  std::uint64_t constant_ = 0;
+  std::vector<Term> terms_;  // in the order in which they came, each name once
+};
+
+}  // namespace felsite::dispatch

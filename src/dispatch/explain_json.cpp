@@ -1,0 +1,145 @@
+// An explanation for other programs; docs/tool.md describes the form.
+#include <nlohmann/json.hpp>
+
+#include "felsite/explain.h"
+
+namespace felsite {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json();
+}
+
+ordered_json json_of(const ByteCount& count) {
+  return {{"bytes", or_null(count.bytes)}, {"formula", count.formula}};
+}
+
+ordered_json json_of(const ExplainedBuffer& buffer) {
+  return {{"name", buffer.name},
+          {"kind", to_string(buffer.kind)},
+          {"type", buffer.type},
+          {"role", buffer.role.empty() ? ordered_json() : ordered_json(buffer.role)},
+          {"size", json_of(buffer.size)}};
+}
+
+ordered_json json_of(const Explanation& e, const ExplainedSegment& segment) {
+  ordered_json uses = ordered_json::array();
+  for (const ExplainedUse& use : segment.uses) {
+    uses.push_back({{"buffer", e.buffers[use.buffer].name},
+                    {"role", use.role},
+                    {"reads", use.reads},
+                    {"writes", use.writes},
+                    {"atomics", use.atomics}});
+  }
+  return {{"label", segment.label},
+          {"launched", segment.launched},
+          {"launches", or_null(segment.launches)},
+          {"buffers", std::move(uses)},
+          {"workgroup_memory", segment.workgroup_memory},
+          {"recomputed", segment.recomputed},
+          {"loaded", segment.loaded},
+          {"stored", segment.stored},
+          {"split_up", json_of(segment.up)},
+          {"split_down", json_of(segment.down)}};
+}
+
+ordered_json json_of(const std::vector<ExplainedPart>& parts) {
+  ordered_json list = ordered_json::array();
+  for (const ExplainedPart& part : parts) {
+    switch (part.kind) {
+      case ExplainedPart::Kind::Segment:
+        list.push_back({{"kind", "segment"}, {"segment", part.segment}});
+        break;
+      case ExplainedPart::Kind::Repeat:
+        list.push_back({{"kind", "repeat"},
+                        {"variable", part.variable},
+                        {"from", part.from},
+                        {"to", part.to},
+                        {"trips", or_null(part.trips)},
+                        {"on_device", part.on_device},
+                        {"parts", json_of(part.parts)}});
+        break;
+      case ExplainedPart::Kind::If:
+      case ExplainedPart::Kind::Else:
+        list.push_back({{"kind", part.kind == ExplainedPart::Kind::If ? "if" : "else"},
+                        {"condition", part.condition},
+                        {"on_device", part.on_device},
+                        {"parts", json_of(part.parts)}});
+        break;
+    }
+  }
+  return list;
+}
+
+ordered_json json_of(const ExplainedSpill& spill) {
+  return {{"value", spill.value}, {"type", spill.type},        {"word", spill.word},
+          {"words", spill.words}, {"bit", or_null(spill.bit)}, {"of_group", spill.of_group}};
+}
+
+ordered_json json_of(const Explanation& e, const ExplainedBarrier& barrier) {
+  ordered_json hazards = ordered_json::array();
+  for (const ExplainedHazard& hazard : barrier.hazards) {
+    hazards.push_back({{"kind", to_string(hazard.kind)},
+                       {"buffer", e.buffers[hazard.buffer].name},
+                       {"earlier", hazard.earlier},
+                       {"later", hazard.later}});
+  }
+  return {{"after", barrier.after},
+          {"before", barrier.before},
+          {"next_pass", barrier.next_pass},
+          {"times", or_null(barrier.times)},
+          {"hazards", std::move(hazards)}};
+}
+
+ordered_json json_of(const ExplainedTraffic& t) {
+  return {{"resident", {{"up", json_of(t.resident_up)}, {"down", json_of(t.resident_down)}}},
+          {"host_split_pass", {{"up", json_of(t.split_up)}, {"down", json_of(t.split_down)}}},
+          {"host_split_at_most",
+           {{"up", json_of(t.split_up_at_most)}, {"down", json_of(t.split_down_at_most)}}}};
+}
+
+}  // namespace
+
+std::string to_json(const Explanation& e) {
+  ordered_json body{{"program", e.program},
+                    {"fingerprint", e.fingerprint},
+                    {"device", e.device},
+                    {"route", e.route},
+                    {"reason", e.reason},
+                    {"workgroup_size", e.workgroup_size},
+                    {"grid", or_null(e.grid)},
+                    {"grid_reason", e.grid_reason},
+                    {"assumptions", e.assumptions},
+                    {"notes", e.notes},
+                    {"has_plan", e.has_plan},
+                    {"host_knows_way", e.host_knows_way},
+                    {"grid_barriers", e.grid_barriers},
+                    {"launches", or_null(e.launches)}};
+  ordered_json& buffers = body["buffers"] = ordered_json::array();
+  for (const ExplainedBuffer& buffer : e.buffers) buffers.push_back(json_of(buffer));
+  ordered_json& segments = body["segments"] = ordered_json::array();
+  for (const ExplainedSegment& segment : e.segments) segments.push_back(json_of(e, segment));
+  body["order"] = json_of(e.order);
+  ordered_json& spills = body["spills"] = ordered_json::array();
+  for (const ExplainedSpill& spill : e.spills) spills.push_back(json_of(spill));
+  body["spill_words"] = e.spill_words;
+  body["group_words"] = e.group_words;
+  body["kept"] = json_of(e.kept);
+  ordered_json& barriers = body["barriers"] = ordered_json::array();
+  for (const ExplainedBarrier& barrier : e.barriers) barriers.push_back(json_of(e, barrier));
+  body["convergence"] = {
+      {"kind", e.convergence.kind},
+      {"passes", e.convergence.passes},
+      {"flag", e.convergence.flag.empty() ? ordered_json() : ordered_json(e.convergence.flag)},
+      {"evolving", e.convergence.evolving},
+      {"reported", e.convergence.reported},
+      {"compared", e.convergence.compared}};
+  body["traffic"] = json_of(e.traffic);
+  // Names of programs, regions and drivers may be in any encoding.
+  return body.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace felsite

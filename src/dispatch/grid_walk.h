@@ -1,0 +1,59 @@
+// Goes through a plan on the host: which segment follows which, trip by trip.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "felsite/grid_sync.h"
+#include "felsite/literal.h"
+
+namespace felsite::dispatch {
+
+class GridWalk {
+ public:
+  // `lengths`: elements of the program's buffers, by BufferId.
+  GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
+           const std::array<std::uint32_t, 3>& grid);
+
+  // The segment behind this one, or none at the end of the pass. `choices`: what the segments have
+  // found out, where the host does not know the way by itself. Loops must be gone through in order:
+  // the walk remembers their trips.
+  std::optional<std::uint32_t> next(std::uint32_t segment, std::span<const std::uint32_t> choices);
+  // The loop variables where the walk stands.
+  std::span<const std::uint32_t> trips() const { return trips_; }
+
+ private:
+  // The variables that a fork's expressions are computed from, in the order of their declarations.
+  struct Needed {
+    ir::VarId variable;
+    ir::ExprId value;
+  };
+  void find_needed();
+  ir::Literal evaluate(ir::ExprId root) const;
+  ir::Literal leaf(const ir::Expr& expr) const;
+
+  const GridSyncPlan& plan_;
+  const std::vector<std::uint64_t> lengths_;
+  const std::array<std::uint32_t, 3> grid_;
+  std::vector<std::uint32_t> trips_;
+  std::vector<std::uint32_t> ends_;
+  std::vector<std::uint32_t> trip_of_;         // by VarId
+  std::vector<std::vector<Needed>> needed_;    // by fork
+  std::vector<ir::Literal> variables_;         // by VarId, as far as needed
+};
+
+// One segment of a pass whose way the host knows.
+struct FlatStep {
+  std::uint32_t segment = 0;
+  std::vector<std::uint32_t> trips;
+};
+
+// The segments of one pass in their order, without those that do nothing; none if they are more
+// than `most`.
+std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
+                                             std::vector<std::uint64_t> lengths,
+                                             const std::array<std::uint32_t, 3>& grid,
+                                             std::size_t most);
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,315 @@
+#include "dispatch/host_split.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "dispatch/caller_memory.h"
+#include "dispatch/counters.h"
+#include "dispatch/grid_walk.h"
+#include "dispatch/reference_run.h"
+#include "felsite/grid_sync.h"
+#include "reference/interpreter.h"
+
+namespace felsite::dispatch {
+namespace {
+
+using ir::BufferId;
+using ir::kNone;
+using Grid = std::array<std::uint32_t, 3>;
+using Clock = std::chrono::steady_clock;
+
+// The bytes of a buffer between two segments: the caller's until a segment changes them.
+struct Live {
+  ByteSpan borrowed;
+  Bytes own;
+  bool is_own = false;
+  ByteSpan bytes() const { return is_own ? ByteSpan(own) : borrowed; }
+};
+
+bool all_zero(ByteSpan bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+class HostSplit {
+ public:
+  HostSplit(Backend& backend, const ir::Program& program, std::span<const ByteSpan> inputs,
+            const DispatchConfig& config)
+      : backend_(backend),
+        program_(configured(program, config)),
+        inputs_(inputs),
+        config_(config),
+        bound_(config.fixpoint_iterations.value_or(1)),
+        deadline_(deadline_of(config.timeout)) {}
+
+  // All that can be wrong is found before anything runs.
+  Result<void> prepare(std::span<const Bytes> outputs) {
+    auto cut = plan_grid_sync(program_, options(false));
+    if (!cut) return std::unexpected(std::move(cut.error()));
+    if (auto sane = check_config(program_, config_); !sane) return sane;
+    auto bindings = plan_inputs(program_, inputs_, config_);
+    if (!bindings) return std::unexpected(std::move(bindings.error()));
+    bindings_ = std::move(*bindings);
+    if (auto fits = check_result_memory(bindings_, reference::default_memory_limit()); !fits) {
+      return fits;
+    }
+    if (auto apart = check_slots(inputs_, outputs); !apart) return apart;
+    bind_live();
+    if (auto grid = find_grid(); !grid) return grid;
+    if (auto time = check_timeout(config_.timeout); !time) return time;
+    if (!cut->host_knows_way) {
+      cut = plan_grid_sync(program_, options(true));
+      if (!cut) return std::unexpected(std::move(cut.error()));
+    }
+    plan_ = std::move(*cut);
+    return {};
+  }
+
+  Result<DispatchTiming> run(std::vector<Bytes>& outputs) {
+    const auto start = Clock::now();
+    count(Counter::GridSyncSplits);
+    count(Counter::GridSyncSegments, plan_.segments.size());
+    for (const ByteSpan input : inputs_) count(Counter::InputBytes, input.size());
+    const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
+    DispatchTiming total;
+    total.device_ns = total.enqueue_ns = total.wait_ns = 0;
+    State before;
+    if (compares) before = state();
+    while (total.passes_run < bound_ && !total.converged) {
+      if (has_flag()) clear_flag();
+      if (auto grid = find_grid(); !grid) return std::unexpected(std::move(grid.error()));
+      if (auto pass = one_pass(total); !pass) return std::unexpected(std::move(pass.error()));
+      ++total.passes_run;
+      if (compares) {
+        State after = state();
+        total.converged = equal(before, after);
+        before = std::move(after);
+      }
+      if (has_flag()) total.converged = all_zero(live_[flag()].bytes());
+    }
+    count(Counter::PassesRun, total.passes_run);
+    if (total.converged) count(Counter::PassesSkipped, bound_ - total.passes_run);
+    gather(outputs);
+    total.wall_ns = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    return total;
+  }
+
+ private:
+  GridSyncOptions options(bool store_choices) const {
+    return {.many_passes = bound_ > 1, .store_choices = store_choices};
+  }
+
+  bool has_flag() const { return config_.convergence.kind == Convergence::Kind::Flag; }
+  BufferId flag() const { return *program_.find_buffer(config_.convergence.flag); }
+  void clear_flag() {
+    Live& live = live_[flag()];
+    live.own.assign(bindings_.buffers[flag()].bytes, std::byte{0});
+    live.is_own = true;
+  }
+
+  // Outputs begin as zeros, which nobody needs before something has read or kept them.
+  void bind_live() {
+    live_.resize(bindings_.buffers.size());
+    for (BufferId id = 0; id < live_.size(); ++id) {
+      const std::uint32_t input = bindings_.buffers[id].input;
+      if (input != kNone) {
+        live_[id].borrowed = inputs_[input];
+      } else {
+        live_[id].is_own = true;
+      }
+    }
+  }
+
+  Result<void> find_grid() {
+    const auto contents = [&](BufferId id) {
+      return has_flag() && id == flag() ? ByteSpan{} : live_[id].bytes();
+    };
+    const auto grid = plan_grid(program_, bindings_, config_, indirect_grid(program_, contents));
+    if (!grid) return std::unexpected(grid.error());
+    grid_ = *grid;
+    return {};
+  }
+
+  // What the program can change, the state that a pass starts from: a fingerprint of each buffer.
+  using State = std::vector<XXH128_hash_t>;
+  State state() {
+    State hashes;
+    for (const BufferId id : plan_.evolving) {
+      const ByteSpan bytes = full(id);
+      hashes.push_back(XXH3_128bits(bytes.data(), bytes.size()));
+    }
+    return hashes;
+  }
+  static bool equal(const State& a, const State& b) {
+    return std::ranges::equal(a, b, [](const XXH128_hash_t& x, const XXH128_hash_t& y) {
+      return XXH128_isEqual(x, y) != 0;
+    });
+  }
+
+  ByteSpan full(BufferId id) {
+    Live& live = live_[id];
+    if (live.is_own) live.own.resize(bindings_.buffers[id].bytes);
+    return live.bytes();
+  }
+
+  std::vector<std::uint64_t> lengths() const {
+    std::vector<std::uint64_t> lengths;
+    for (const BoundBuffer& buffer : bindings_.buffers) lengths.push_back(buffer.count);
+    return lengths;
+  }
+
+  Result<void> one_pass(DispatchTiming& total) {
+    GridWalk walk(plan_, lengths(), grid_);
+    choices_.assign(plan_.choice_words, 0);
+    std::optional<std::uint32_t> at = 0;
+    while (at) {
+      if (!plan_.segments[*at].empty) {
+        if (auto ran = run_segment(*at, walk, total); !ran) return ran;
+      }
+      const std::uint32_t before = *at;
+      at = walk.next(before, choices_);
+      // A fork that nobody comes to any more leads nowhere.
+      const NextSegment& way = plan_.segments[before].next;
+      const bool forks = way.kind == NextSegment::Kind::If || way.kind == NextSegment::Kind::Enter;
+      if (forks && !plan_.host_knows_way) {
+        std::fill_n(choices_.begin() + plan_.forks[way.fork].choice, 2, 0u);
+      }
+      if (at) count(Counter::GridSyncPoints);
+    }
+    return {};
+  }
+
+  Bytes& own_bytes(const SegmentBuffer& buffer) {
+    const auto& size = program_.workgroup_size();
+    const std::uint64_t groups = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
+    const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
+    using Kind = SegmentBuffer::Kind;
+    Bytes& bytes = buffer.kind == Kind::Kept ? kept_[buffer.source] : added_[buffer.kind];
+    if (buffer.kind == Kind::Spill) bytes.resize(lanes * plan_.spill_words * 4);
+    if (buffer.kind == Kind::GroupSpill) bytes.resize(groups * plan_.group_words * 4);
+    if (buffer.kind == Kind::Kept) {
+      const ir::BufferDecl& kept = program_.buffer(buffer.source);
+      bytes.resize(groups * kept.count * ir::info(kept.element).bytes);
+    }
+    return bytes;
+  }
+
+  static void put_words(Bytes& bytes, std::span<const std::uint32_t> words) {
+    const auto from = std::as_bytes(words);
+    bytes.assign(from.begin(), from.end());
+  }
+
+  Result<void> run_segment(std::uint32_t number, const GridWalk& walk, DispatchTiming& total) {
+    const GridSegment& segment = plan_.segments[number];
+    using Kind = SegmentBuffer::Kind;
+    std::vector<ByteSpan> inputs;
+    for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+      const SegmentBuffer& buffer = segment.buffers[id];
+      if (buffer.kind == Kind::Trips) put_words(own_bytes(buffer), walk.trips());
+      if (buffer.kind == Kind::Choices) put_words(own_bytes(buffer), choices_);
+      if (!ir::takes_caller_bytes(ir::role_of(segment.program.buffer(id)))) continue;
+      inputs.push_back(buffer.kind == Kind::Program ? full(buffer.source)
+                                                    : ByteSpan(own_bytes(buffer)));
+    }
+    DispatchConfig config;
+    config.grid_override = grid_;
+    config.profile = config_.profile;
+    config.label = config_.label.empty() ? std::string(segment.program.name()) : config_.label;
+    if (deadline_) config.timeout = *deadline_ - Clock::now();
+    auto timing = [&] {
+      const PartOfDispatch part;
+      return backend_.dispatch_borrowed_into(segment.program, inputs, slots_, config);
+    }();
+    if (!timing) return std::unexpected(in_segment(std::move(timing.error()), number));
+    std::size_t slot = 0;
+    for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+      if (!ir::gives_result(ir::role_of(segment.program.buffer(id)))) continue;
+      const SegmentBuffer& buffer = segment.buffers[id];
+      if (buffer.kind == Kind::Choices) {
+        std::memcpy(choices_.data(), slots_[slot].data(), slots_[slot].size());
+      }
+      if (buffer.kind == Kind::Program) {
+        live_[buffer.source].is_own = true;
+        live_[buffer.source].own.swap(slots_[slot]);
+      } else {
+        own_bytes(buffer).swap(slots_[slot]);
+      }
+      ++slot;
+    }
+    // Of each segment, all its runs together.
+    std::vector<std::uint64_t> segments = std::move(total.step_device_ns);
+    segments.resize(timing->device_ns ? plan_.segments.size() : 0);
+    if (timing->device_ns) segments[number] += *timing->device_ns;
+    const std::uint32_t passes = total.passes_run;
+    total = sum(total, *timing);
+    total.step_device_ns = std::move(segments);
+    total.passes_run = passes;
+    total.converged = false;
+    return {};
+  }
+
+  Error in_segment(Error error, std::uint32_t number) const {
+    error.message = fmt::format("In segment {} of {}: {}", number + 1, plan_.segments.size(),
+                                error.message);
+    error.context.segment = number;
+    error.context.program = program_.name();
+    return error;
+  }
+
+  // Into the caller's slots, whose allocations stay.
+  void gather(std::vector<Bytes>& outputs) {
+    std::vector<std::uint64_t> sizes(bindings_.output_count);
+    for (const BoundBuffer& buffer : bindings_.buffers) {
+      if (buffer.output != kNone) sizes[buffer.output] = buffer.bytes;
+    }
+    count_slots(outputs, sizes);
+    count(Counter::OutputBytes, bindings_.output_bytes);
+    outputs.resize(sizes.size());
+    for (BufferId id = 0; id < live_.size(); ++id) {
+      const std::uint32_t output = bindings_.buffers[id].output;
+      if (output == kNone) continue;
+      const ByteSpan bytes = full(id);
+      if (live_[id].is_own && outputs[output].capacity() < bytes.size()) {
+        outputs[output] = std::move(live_[id].own);
+      } else {
+        outputs[output].assign(bytes.begin(), bytes.end());
+      }
+    }
+  }
+
+  struct KindHash {
+    std::size_t operator()(SegmentBuffer::Kind kind) const { return static_cast<std::size_t>(kind); }
+  };
+
+  Backend& backend_;
+  const ir::Program program_;
+  const std::span<const ByteSpan> inputs_;
+  const DispatchConfig& config_;
+  const std::uint32_t bound_;
+  const std::optional<Clock::time_point> deadline_;
+  GridSyncPlan plan_;
+  BindingPlan bindings_;
+  Grid grid_{};
+  std::vector<Live> live_;  // by BufferId
+  std::unordered_map<SegmentBuffer::Kind, Bytes, KindHash> added_;
+  std::unordered_map<BufferId, Bytes> kept_;
+  std::vector<std::uint32_t> choices_;
+  std::vector<Bytes> slots_;  // of the segments, used again by each
+};
+
+}  // namespace
+
+Result<DispatchTiming> dispatch_host_split(Backend& backend, const ir::Program& program,
+                                           std::span<const ByteSpan> inputs,
+                                           std::vector<Bytes>& outputs,
+                                           const DispatchConfig& config) {
+  HostSplit split(backend, program, inputs, config);
+  if (auto ready = split.prepare(outputs); !ready) return std::unexpected(std::move(ready.error()));
+  return split.run(outputs);
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,63 @@
+// Passes on resident buffers of a backend that runs grid barriers itself: the host compares.
+#include <algorithm>
+
+#include "dispatch/binding_plan.h"
+#include "dispatch/counters.h"
+#include "dispatch/resident_checks.h"
+#include "dispatch/routing.h"
+#include "felsite/backend.h"
+
+namespace felsite {
+
+Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& program,
+                                                         std::span<const ResidentHandle> resources,
+                                                         const DispatchConfig& config) {
+  const std::uint32_t bound = config.fixpoint_iterations.value_or(1);
+  const bool compares = config.convergence.kind == Convergence::Kind::Automatic && bound > 1;
+  const bool flags = config.convergence.kind == Convergence::Kind::Flag;
+  const std::vector<ir::BufferId> order = dispatch::resource_order(program);
+  // What the host has to look at after each pass.
+  std::vector<ResidentRange> looked_at;
+  std::vector<ResidentFill> cleared;
+  const std::vector<ir::BufferId> changed = dispatch::changed_buffers(program);
+  for (std::size_t i = 0; i < order.size() && i < resources.size(); ++i) {
+    const bool is_flag = flags && program.buffer(order[i]).name == config.convergence.flag;
+    if (is_flag) cleared.push_back({.buffer = resources[i]});
+    const bool evolves = compares && std::ranges::binary_search(changed, order[i]);
+    if (is_flag || evolves) looked_at.push_back({.buffer = resources[i]});
+  }
+  const ResidentStep step{.program = program,
+                          .resources = {resources.begin(), resources.end()},
+                          .grid_override = config.grid_override,
+                          .workgroup_override = config.workgroup_override,
+                          .label = config.label};
+  std::vector<Bytes> before;
+  if (compares) {
+    if (auto read = download_resident_ranges_into(looked_at, before); !read) {
+      return std::unexpected(std::move(read.error()));
+    }
+  }
+  std::vector<Bytes> after;
+  std::optional<DispatchTiming> total;
+  std::uint32_t passes = 0;
+  bool converged = false;
+  while (passes < bound && !converged) {
+    auto timing = submit_resident(
+        {.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after,
+        {.timeout = config.timeout, .profile = config.profile, .label = config.label});
+    if (!timing) return timing;
+    total = total ? sum(*total, *timing) : std::move(*timing);
+    ++passes;
+    const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+    if (compares) converged = after == before;
+    if (flags) converged = std::ranges::all_of(after.front(), is_zero);
+    before.swap(after);
+  }
+  total->passes_run = passes;
+  total->converged = converged;
+  dispatch::count(Counter::PassesRun, passes);
+  if (converged) dispatch::count(Counter::PassesSkipped, bound - passes);
+  return std::move(*total);
+}
+
+}  // namespace felsite

@@ -1,0 +1,230 @@
+// What an explanation says, against numbers that were worked out by hand.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "felsite/explain.h"
+#include "felsite/text.h"
+
+using namespace felsite;
+
+namespace {
+
+DeviceProfile small_device() {
+  DeviceProfile device;
+  device.name = "small";
+  device.max_workgroup_size = {128, 128, 64};
+  device.max_workgroup_invocations = 128;
+  return device;
+}
+
+ir::Program program_of(std::string_view text) {
+  auto program = ir::parse(text);
+  REQUIRE(program.has_value());
+  return *program;
+}
+
+Explanation explained(std::string_view text, const DispatchConfig& config = {},
+                      const ExplainInputs& inputs = {},
+                      const DeviceProfile& device = small_device()) {
+  const auto explanation = explain(program_of(text), config, inputs, device);
+  if (!explanation) FAIL(to_string(explanation.error()));
+  return *explanation;
+}
+
+ExplainInputs sizes(std::vector<std::optional<std::uint64_t>> bytes) {
+  return {.bytes = std::move(bytes), .indirect_grid = {}};
+}
+
+// "buffer role buffer role …"
+std::string uses(const Explanation& e, std::size_t segment) {
+  std::string text;
+  for (const ExplainedUse& use : e.segments[segment].uses) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", e.buffers[use.buffer].name, use.role);
+  }
+  return text;
+}
+
+// "after>before:buffer kind …"
+std::string barriers(const Explanation& e) {
+  std::string text;
+  for (const ExplainedBarrier& barrier : e.barriers) {
+    text += fmt::format("{}>{}{}:", barrier.after, barrier.before, barrier.next_pass ? "'" : "");
+    for (const ExplainedHazard& hazard : barrier.hazards) {
+      text += fmt::format(" {} {}", e.buffers[hazard.buffer].name, to_string(hazard.kind));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string order(const std::vector<ExplainedPart>& parts) {
+  std::string text;
+  for (const ExplainedPart& part : parts) {
+    if (!text.empty()) text += " ";
+    switch (part.kind) {
+      case ExplainedPart::Kind::Segment:
+        text += fmt::format("{}", part.segment);
+        break;
+      case ExplainedPart::Kind::Repeat:
+        text += fmt::format("{}={}..{}({})", part.variable, part.from, part.to, order(part.parts));
+        break;
+      case ExplainedPart::Kind::If:
+        text += fmt::format("if {}({})", part.condition, order(part.parts));
+        break;
+      case ExplainedPart::Kind::Else:
+        text += fmt::format("else({})", order(part.parts));
+        break;
+    }
+  }
+  return text;
+}
+
+constexpr std::string_view kThree =
+    "program three workgroup(4) { readonly a: u32[]; readwrite b: u32[]; readwrite c: u32[];"
+    " output d: u32[8]; let i = invocation.x;"
+    " b[i] = a[i]; gridsync; d[i] = b[7 - i]; gridsync; d[i ^ 1] = c[i]; }";
+
+}  // namespace
+
+TEST_CASE("the roles of buffers follow what each segment does with them") {
+  const Explanation e = explained(kThree, {}, sizes({32, 32, 32}));
+  REQUIRE(e.segments.size() == 3);
+  CHECK(uses(e, 0) == "a readonly, b accumulator, c carried");
+  CHECK(uses(e, 1) == "b readonly, c carried, d writeonly");
+  CHECK(uses(e, 2) == "b carried, c readonly, d accumulator");
+  CHECK(e.segments[1].recomputed == std::vector<std::string>{"i"});
+  CHECK(e.spills.empty());
+  CHECK(e.kept.bytes == 0u);
+  CHECK(barriers(e) == "0>1: b RAW\n1>2: d WAW\n");
+  CHECK(order(e.order) == "0 1 2");
+  CHECK(e.launches == 1u);  // eight invocations are one workgroup of 128
+  CHECK(e.route == "one workgroup");
+}
+
+TEST_CASE("the traffic is inputs and outputs once, or those of each segment") {
+  const Explanation e = explained(kThree, {}, sizes({32, 32, 32}));
+  CHECK(e.traffic.resident_up.bytes == 96u);    // a, b, c
+  CHECK(e.traffic.resident_down.bytes == 96u);  // b, c, d
+  // Up: a and b; b; c and d. Down: b; d; d.
+  CHECK(e.traffic.split_up.bytes == 64u + 32u + 64u);
+  CHECK(e.traffic.split_down.bytes == 32u + 32u + 32u);
+  CHECK(e.segments[0].up.formula == "4·len(a) + 4·len(b)");
+  CHECK(e.traffic.split_up.formula == "4·len(a) + 8·len(b) + 4·len(c) + 32");
+}
+
+TEST_CASE("what is not known is a formula, and the assumption is stated") {
+  const Explanation e = explained(kThree, {}, sizes({std::nullopt, 32}));
+  CHECK(!e.traffic.resident_up.bytes);
+  CHECK(e.traffic.resident_up.formula == "4·len(a) + 4·len(b) + 4·len(c)");
+  CHECK(e.traffic.resident_down.bytes == std::nullopt);
+  REQUIRE(e.assumptions.size() == 1);  // the output alone decides the grid
+  CHECK(e.assumptions[0].starts_with("The sizes of `a`, `c` are not known"));
+  CHECK(e.grid == std::array{2u, 1u, 1u});
+
+  const Explanation open = explained(
+      "program p workgroup(4) { readwrite x: u32[]; let i = invocation.x; let v = x[i];"
+      " gridsync; x[i ^ 1] = v; }");
+  CHECK(!open.grid);
+  CHECK(open.route == "resident");
+  CHECK(open.assumptions.size() == 2);
+  REQUIRE(open.notes.size() == 1);
+  CHECK(open.notes[0].starts_with("On a grid of one workgroup the route is one workgroup."));
+  CHECK(open.kept.formula == "4·invocations");
+  CHECK(!open.kept.bytes);
+}
+
+TEST_CASE("loops are a tree with trips, launches and barriers counted") {
+  const Explanation e = explained(
+      "program p workgroup(4) { readwrite x: u32[]; output y: u64[8]; let i = invocation.x;"
+      " loop a in 1..4 { let v = x[i]; gridsync; x[i ^ 1] = v + a;"
+      "   loop b in 0..a { let w = x[i]; gridsync; x[i ^ 1] = w; } }"
+      " gridsync; y[i] = u64(x[i]); }",
+      {.grid_sync = GridSync::Resident}, sizes({32}));
+  CHECK(e.route == "resident");
+  // Trips of the inner loop: 1 + 2 + 3.
+  const auto trips = [&](const std::vector<ExplainedPart>& parts) {
+    const auto loop = std::ranges::find(parts, ExplainedPart::Kind::Repeat, &ExplainedPart::kind);
+    REQUIRE(loop != parts.end());
+    return std::pair(loop->trips, loop->parts);
+  };
+  const auto [outer, body] = trips(e.order);
+  CHECK(outer == 3u);
+  CHECK(trips(body).first == 6u);
+  // Two launches in each trip of either loop, and the last one.
+  CHECK(e.launches == 3u * 2 + 6 * 2 + 1);
+  CHECK(e.host_knows_way);
+  // v and w are never alive together.
+  REQUIRE(e.spills.size() == 2);
+  CHECK(e.spill_words == 1);
+  CHECK(e.kept.bytes == 8u * 4);
+  CHECK(std::ranges::all_of(e.barriers, [](const auto& b) { return !b.hazards.empty(); }));
+}
+
+TEST_CASE("branches are in the tree with their condition, and who decides it") {
+  const Explanation e = explained(
+      "program p workgroup(4) { readonly n: u32[1]; readwrite x: u32[8]; let i = invocation.x;"
+      " if n[0] > 3 { x[i] = 1; gridsync; x[i] = x[7 - i]; } else { x[i] = 2; gridsync; x[i] = 3; }"
+      " x[i] = x[i] + 1; }");
+  CHECK(order(e.order) == "0 if n[0] > 3(1 2) else(3 4) 5");
+  CHECK(!e.host_knows_way);
+  CHECK(e.order[1].on_device);
+  CHECK(!e.segments[1].launches);
+  CHECK(!e.traffic.split_up.bytes);
+}
+
+TEST_CASE("convergence tells which buffers are reported and which are compared") {
+  constexpr std::string_view text =
+      "program p workgroup(64) { readwrite x: u32[256]; readwrite y: u32[256];"
+      " let i = invocation.x; x[i] = max(x[i], y[i]); gridsync; atomic_max(y[255 - i], x[i]); }";
+  const Explanation e = explained(text, {.fixpoint_iterations = 9});
+  CHECK(e.convergence.kind == "automatic");
+  CHECK(e.convergence.passes == 9);
+  CHECK(e.convergence.evolving == std::vector<std::string>{"x", "y"});
+  CHECK(e.convergence.reported == std::vector<std::string>{"x"});
+  CHECK(e.convergence.compared == std::vector<std::string>{"y"});
+  CHECK(e.traffic.split_up_at_most.bytes == 9 * *e.traffic.split_up.bytes);
+
+  const Explanation split =
+      explained(text, {.fixpoint_iterations = 9, .grid_sync = GridSync::HostSplit});
+  CHECK(split.route == "host split");
+  CHECK(split.convergence.compared == std::vector<std::string>{"x", "y"});
+}
+
+TEST_CASE("a plain program is one dispatch") {
+  const Explanation e = explained(
+      "program p workgroup(4) { readonly a: u32[]; output b: u32[4]; b[local.x] = a[local.x]; }",
+      {}, sizes({16}));
+  CHECK(e.route == "plain");
+  CHECK(e.segments.size() == 1);
+  CHECK(e.barriers.empty());
+  CHECK(e.launches == 1u);
+  CHECK(e.convergence.kind == "once");
+}
+
+TEST_CASE("errors are those of a dispatch") {
+  const ir::Program three = program_of(kThree);
+  const auto code = [&](const DispatchConfig& config, const ExplainInputs& inputs) {
+    const auto result = explain(three, config, inputs, small_device());
+    return result ? ErrorCode::Unknown : result.error().code;
+  };
+  CHECK(code({.fixpoint_iterations = 0}, {}) == ErrorCode::BadInputs);
+  CHECK(code({}, sizes({31, 32, 32})) == ErrorCode::BadInputs);
+  CHECK(code({.grid_override = std::array{99u, 1u, 1u}, .grid_sync = GridSync::OneWorkgroup}, {}) ==
+        ErrorCode::UnsupportedFeature);
+  const auto invalid = explain(ir::Program(), {}, {}, small_device());
+  REQUIRE(!invalid);
+  CHECK(invalid.error().code == ErrorCode::InvalidProgram);
+}
+
+TEST_CASE("a hundred segments are written in every form") {
+  std::string text = "program p workgroup(4) { readwrite x: u32[]; let i = invocation.x; ";
+  for (int k = 0; k < 100; ++k) text += fmt::format("x[i] = x[i ^ 1] + {}; gridsync; ", k);
+  const Explanation e = explained(text + "x[i] = 0; }");
+  CHECK(e.segments.size() == 101);
+  CHECK(e.barriers.size() == 100);
+  CHECK(to_text(e).size() > 1000);
+  CHECK(to_json(e).size() > 1000);
+  CHECK(to_html(e).size() > 1000);
+}
