@@ -25,6 +25,8 @@ constexpr std::array<StageMeaning, dispatch::kStageCount> kStages{{
     {Stage::Indirect, VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, VK_ACCESS_INDIRECT_COMMAND_READ_BIT},
     {Stage::Host, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_WRITE_BIT,
      VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT},
+    {Stage::Condition, VK_PIPELINE_STAGE_CONDITIONAL_RENDERING_BIT_EXT, 0,
+     VK_ACCESS_CONDITIONAL_RENDERING_READ_BIT_EXT},
 }};
 
 template <class Flags>
@@ -48,6 +50,7 @@ Result<void> CommandWriter::begin(bool runs_often) {
 }
 
 Result<void> CommandWriter::end() {
+  go_by(std::nullopt);
   const VkResult result = device_.functions().vkEndCommandBuffer(commands_);
   if (result != VK_SUCCESS) return std::unexpected(device_.error(result, "record commands"));
   return {};
@@ -84,6 +87,7 @@ void CommandWriter::barrier(const dispatch::PlannedBarrier& barrier) {
 void CommandWriter::fill(const FillStep& fill) {
   const BufferSlice& target = fill.target;
   if (target.bytes == 0) return;
+  go_by(std::nullopt);
   const StepLabel label(device_, commands_, "fill");
   const auto word = static_cast<std::uint32_t>(fill.value) * 0x0101'0101u;
   device_.functions().vkCmdFillBuffer(commands_, target.buffer->handle(), target.offset,
@@ -93,9 +97,29 @@ void CommandWriter::fill(const FillStep& fill) {
 void CommandWriter::copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                          std::uint64_t to_offset, std::uint64_t bytes) {
   if (bytes == 0) return;
+  go_by(std::nullopt);
   const StepLabel label(device_, commands_, "copy");
   const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
   device_.functions().vkCmdCopyBuffer(commands_, from, to, 1, &region);
+}
+
+// Steps that go by the same word share one begin and end. Of all that is recorded between them only
+// dispatches go by it; bindings, barriers and timestamps happen in any case. A driver may look at
+// the word when the condition begins or before each dispatch, so the condition begins only now,
+// behind the barriers that stand before the step.
+void CommandWriter::go_by(const std::optional<BufferSlice>& condition) {
+  std::optional<Condition> wanted;
+  if (condition) wanted = {condition->buffer->handle(), condition->offset};
+  if (wanted == condition_) return;
+  const VolkDeviceTable& functions = device_.functions();
+  if (condition_) functions.vkCmdEndConditionalRenderingEXT(commands_);
+  condition_ = wanted;
+  if (!wanted) return;
+  VkConditionalRenderingBeginInfoEXT info{};
+  info.sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT;
+  info.buffer = wanted->buffer;
+  info.offset = wanted->offset;
+  functions.vkCmdBeginConditionalRenderingEXT(commands_, &info);
 }
 
 void CommandWriter::push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters) {
@@ -132,18 +156,21 @@ void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& b
 }
 
 void CommandWriter::kernel(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control) {
-  const StepLabel label(device_, commands_, step.name);
-  if (step.indirect) {
-    dispatch_part(step, blocks, control, {}, 0);
-    return;
+  go_by(step.condition);
+  {
+    const StepLabel label(device_, commands_, step.name);
+    std::vector<GridPart> parts{GridPart{}};
+    if (!step.indirect) parts = grid_parts(step.grid, device_.snapshot().limits.workgroup_count);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      dispatch_part(step, blocks, control, parts[i], i);
+    }
   }
-  const std::vector<GridPart> parts =
-      grid_parts(step.grid, device_.snapshot().limits.workgroup_count);
-  for (std::size_t i = 0; i < parts.size(); ++i) dispatch_part(step, blocks, control, parts[i], i);
+  if (writes_own_condition(step)) go_by(std::nullopt);
 }
 
 void CommandWriter::reset_queries(VkQueryPool queries, std::uint32_t first, std::uint32_t count) {
   if (queries == VK_NULL_HANDLE || count == 0) return;
+  go_by(std::nullopt);
   device_.functions().vkCmdResetQueryPool(commands_, queries, first, count);
 }
 

@@ -1,4 +1,5 @@
-// Writes one command buffer. It remembers what is bound, so that nothing is bound twice.
+// Writes one command buffer. It remembers what is bound and which condition is in force, so that
+// nothing is said twice.
 #pragma once
 
 #include <optional>
@@ -29,6 +30,7 @@ class CommandWriter {
   void dispatch_part(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control,
                      const GridPart& part, std::size_t part_index);
   void push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters);
+  void go_by(const std::optional<BufferSlice>& condition);
 
   const Device& device_;
   const VkCommandBuffer commands_;
@@ -36,6 +38,12 @@ class CommandWriter {
   VkPipeline pipeline_ = VK_NULL_HANDLE;
   std::optional<Binding> bound_;
   std::vector<std::uint32_t> pushed_;
+  struct Condition {
+    VkBuffer buffer;
+    std::uint64_t offset;
+    bool operator==(const Condition&) const = default;
+  };
+  std::optional<Condition> condition_;  // in force
 };
 
 }  // namespace felsite::vk

@@ -138,6 +138,7 @@ OptionalFeatures features_for(const DeviceSnapshot& snapshot, const Capabilities
   on.robust_access = on.robust_access2 = mask.has(Feature::RobustAccess2);
   on.timeline_semaphore = has(runtime, RuntimeFeature::TimelineSemaphores);
   on.synchronization2 = has(runtime, RuntimeFeature::Synchronization2);
+  on.conditional_rendering = has(runtime, RuntimeFeature::ConditionalRendering);
   return on;
 }
 

@@ -48,6 +48,8 @@ constexpr std::array kExtensions{
               [](const auto&, const auto& runtime) {
                 return has(runtime, RuntimeFeature::MemoryBudget);
               }},
+    Extension{VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME, kNeverCore,
+              [](const auto& on, const auto&) { return on.conditional_rendering; }},
     // A device that has it, such as MoltenVK, demands that it is turned on.
     Extension{kPortabilitySubset, kNeverCore, [](const auto&, const auto&) { return true; }},
 };

@@ -49,6 +49,7 @@ struct OptionalFeatures {
   bool maintenance4 = false;
   bool timeline_semaphore = false;
   bool synchronization2 = false;
+  bool conditional_rendering = false;
 };
 
 // What the device's arithmetic promises; nothing of it has to be turned on.

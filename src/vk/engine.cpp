@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dispatch/trace.h"
+#include "vk/vulkan_profile.h"
 
 namespace felsite::vk {
 namespace {
@@ -16,6 +17,22 @@ constexpr std::uint64_t kIdleBytes = std::uint64_t{256} << 20;
 std::uint64_t nanoseconds(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
+
+// Of everything that a caller waits for in one call.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::nanoseconds timeout) {
+    const Clock::time_point now = Clock::now();
+    if (timeout < Clock::time_point::max() - now) end_ = now + timeout;
+  }
+  std::chrono::nanoseconds left() const {
+    if (!end_) return kNoTimeout;
+    return std::max<std::chrono::nanoseconds>(*end_ - Clock::now(), {});
+  }
+
+ private:
+  std::optional<Clock::time_point> end_;
+};
 
 }  // namespace
 
@@ -33,6 +50,7 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
                                 std::optional<std::filesystem::path> cache_folder) {
   Parts& parts = *parts_;
   parts.device = std::move(device);
+  profile_ = profile_of(*parts.device);
   parts.memory = std::make_unique<Memory>(*parts.device);
   auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue());
   if (!queue) return std::unexpected(std::move(queue.error()));
@@ -104,42 +122,65 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
 
 Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout) {
   const dispatch::HostSlice slice("wait");
-  if (auto waited = queue().wait(running.ticket, timeout); !waited) {
-    abandon(std::move(running));
-    return std::unexpected(noted(std::move(waited.error())));
-  }
+  const Deadline deadline(timeout);
   DispatchTiming timing;
-  const Clock::time_point ended = Clock::now();
-  timing.enqueue_ns = nanoseconds(running.submitted - running.began);
-  timing.wait_ns = nanoseconds(ended - running.submitted);
-  timing.wall_ns = nanoseconds(ended - running.began);
   timing.passes_run = 1;
-  for (const IndirectGate& gate : running.recording->sequence().gates) {
-    if (auto open = check_gate(gate, device()); !open) {
-      return std::unexpected(noted(std::move(open.error())));
+  const auto give_up = [&](Error error) {
+    abandon(std::move(running));
+    return std::unexpected(noted(std::move(error)));
+  };
+  const Clock::time_point began = running.began;
+  Clock::duration enqueued = running.submitted - began;
+  while (true) {
+    if (auto waited = queue().wait(running.ticket, deadline.left()); !waited) {
+      return give_up(std::move(waited.error()));
     }
-  }
-  if (auto clean = running.recording->check_status(); !clean) {
-    return std::unexpected(noted(std::move(clean.error())));
-  }
-  if (!running.recording->sequence().measured) return timing;
-  auto times = running.recording->device_times();
-  if (!times) return std::unexpected(noted(std::move(times.error())));
-  timing.device_ns = times->total_ns;
-  timing.step_device_ns = times->step_ns;
-  if (dispatch::tracing() && times->total_ns) {
-    // The device's clock and the host's have no common zero: all ends when the wait does.
-    const auto begin = ended - std::chrono::nanoseconds(*times->total_ns);
-    const Sequence& sequence = running.recording->sequence();
-    for (std::size_t i = 0; i < times->step_ns.size(); ++i) {
-      const std::size_t prefix = sequence.prefix.size();
-      const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
-      dispatch::note_device_slice(device().snapshot().name, step.name,
-                                  begin + std::chrono::nanoseconds(times->step_begin[i]),
-                                  std::chrono::nanoseconds(times->step_ns[i]));
+    const Clock::time_point ended = Clock::now();
+    timing.enqueue_ns = nanoseconds(enqueued);
+    timing.wait_ns = nanoseconds(ended - began - enqueued);
+    timing.wall_ns = nanoseconds(ended - began);
+    if (auto done = look_at_work(*running.recording, ended, timing); !done) {
+      return std::unexpected(noted(std::move(done.error())));
     }
+    const auto unfinished = running.recording->look();
+    if (!unfinished) return std::unexpected(noted(unfinished.error()));
+    if (!*unfinished) return timing;
+    if (deadline.left().count() == 0) return give_up(queue().timed_out());
+
+    const auto ticket = running.recording->go_on(queue(), ended - running.submitted);
+    if (!ticket) return give_up(ticket.error());
+    running.ticket = *ticket;
+    running.submitted = Clock::now();
+    enqueued += running.submitted - ended;
   }
-  return timing;
+}
+
+// What a submission that has ended left: errors, and how long it took.
+Result<void> Engine::look_at_work(Recording& recording, std::chrono::steady_clock::time_point ended,
+                                  DispatchTiming& timing) {
+  const Sequence& sequence = recording.sequence();
+  for (const IndirectGate& gate : sequence.gates) {
+    if (auto open = check_gate(gate, device()); !open) return open;
+  }
+  if (auto clean = recording.check_status(); !clean) return clean;
+  if (!sequence.measured) return {};
+  const auto times = recording.device_times();
+  if (!times) return std::unexpected(times.error());
+  if (!times->total_ns) return {};
+  timing.device_ns = timing.device_ns.value_or(0) + *times->total_ns;
+  const std::size_t prefix = sequence.prefix.size();
+  timing.step_device_ns.resize(prefix + sequence.repeated.size());
+  for (const DeviceTimes::Step& step : times->steps) timing.step_device_ns[step.step] += step.ns;
+  if (!dispatch::tracing()) return {};
+  // The device's clock and the host's have no common zero: all ends when the wait does.
+  const auto begin = ended - std::chrono::nanoseconds(*times->total_ns);
+  for (const auto& [i, begin_ns, ns] : times->steps) {
+    const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
+    dispatch::note_device_slice(device().snapshot().name, step.name,
+                                begin + std::chrono::nanoseconds(begin_ns),
+                                std::chrono::nanoseconds(ns));
+  }
+  return {};
 }
 
 void Engine::abandon(Running running) {

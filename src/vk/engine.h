@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "dispatch/resident_table.h"
+#include "felsite/device_profile.h"
 #include "vk/pipelines.h"
 #include "vk/recording_pool.h"
 #include "vk/step_binding.h"
@@ -44,10 +45,13 @@ class Engine {
   Pipelines& pipelines() { return *parts_->pipelines; }
   RecordingPool& recordings() { return *parts_->recordings; }
   dispatch::ResidentTable<Buffer>& buffers() { return *parts_->buffers; }
+  const DeviceProfile& profile() const { return profile_; }
 
   Result<Running> start(std::shared_ptr<Recording> recording, std::span<const ByteSpan> uploads);
-  // Waits, and says what the kernels report. After a timeout the recording goes on running and is
-  // not the caller's any more.
+  // Waits, and says what the kernels report. Of a watched sequence `start` submits the beginning
+  // only, and all the rest happens here. After a timeout, which is for all of that, the recording
+  // goes on running as far as it was submitted and is not the caller's any more; nor is it after
+  // another failed wait or submission.
   Result<DispatchTiming> finish(Running& running, std::chrono::nanoseconds timeout);
   // Lets a run go that nobody will wait for.
   void abandon(Running running);
@@ -78,9 +82,12 @@ class Engine {
 
   explicit Engine(std::chrono::nanoseconds grace)
       : parts_(std::make_unique<Parts>()), grace_(grace) {}
+  Result<void> look_at_work(Recording& recording, std::chrono::steady_clock::time_point ended,
+                            DispatchTiming& timing);
   Result<void> make_parts(std::unique_ptr<Device> device,
                           std::optional<std::filesystem::path> cache_folder);
 
+  DeviceProfile profile_;
   std::unique_ptr<Parts> parts_;    // destroyed from the last to the first
   std::chrono::nanoseconds grace_;  // what is left of it
   std::atomic<bool> lost_ = false;

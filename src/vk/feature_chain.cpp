@@ -35,6 +35,8 @@ FeatureChain::FeatureChain(const DeviceSnapshot& device) {
        VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2);
   link(device, synchronization2_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
        VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, VK_API_VERSION_1_3);
+  link(device, conditional_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
+       VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME, kNeverCore);
 }
 
 OptionalFeatures FeatureChain::read() const {
@@ -56,6 +58,7 @@ OptionalFeatures FeatureChain::read() const {
       .maintenance4 = maintenance4_.maintenance4 == VK_TRUE,
       .timeline_semaphore = timeline_.timelineSemaphore == VK_TRUE,
       .synchronization2 = synchronization2_.synchronization2 == VK_TRUE,
+      .conditional_rendering = conditional_.conditionalRendering == VK_TRUE,
   };
 }
 
@@ -77,6 +80,7 @@ void FeatureChain::write(const OptionalFeatures& features) {
   maintenance4_.maintenance4 = features.maintenance4;
   timeline_.timelineSemaphore = features.timeline_semaphore;
   synchronization2_.synchronization2 = features.synchronization2;
+  conditional_.conditionalRendering = features.conditional_rendering;
 }
 
 }  // namespace felsite::vk

@@ -38,6 +38,7 @@ class FeatureChain {
   VkPhysicalDeviceMaintenance4Features maintenance4_{};
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline_{};
   VkPhysicalDeviceSynchronization2Features synchronization2_{};
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional_{};
   VkBaseOutStructure* tail_ = nullptr;
 };
 

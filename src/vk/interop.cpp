@@ -61,6 +61,9 @@ class ChainReader {
     as<VkPhysicalDeviceSynchronization2Features>(
         link, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
         [&](const auto& s) { on_.synchronization2 |= s.synchronization2 == VK_TRUE; });
+    as<VkPhysicalDeviceConditionalRenderingFeaturesEXT>(
+        link, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
+        [&](const auto& s) { on_.conditional_rendering |= s.conditionalRendering == VK_TRUE; });
   }
 
  private:

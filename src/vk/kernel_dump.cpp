@@ -67,7 +67,8 @@ std::string names_of(dispatch::StageSet stages) {
   std::string text;
   for (const auto& [stage, name] :
        {std::pair(Stage::Compute, "compute"), std::pair(Stage::Transfer, "transfer"),
-        std::pair(Stage::Indirect, "indirect"), std::pair(Stage::Host, "host")}) {
+        std::pair(Stage::Indirect, "indirect"), std::pair(Stage::Host, "host"),
+        std::pair(Stage::Condition, "condition")}) {
     if (stages.has(stage)) text += fmt::format("{}{}", text.empty() ? "" : "+", name);
   }
   return text;

@@ -48,6 +48,13 @@ VmaAllocationCreateInfo placement(Place place, const MemoryStrategy& strategy) {
   return info;
 }
 
+// What the device looks at before it dispatches lies where kernels write.
+VkBufferUsageFlags usage(Place place, const Device& device) {
+  const bool has_conditions = (place == Place::Device || place == Place::Control) &&
+                              device.has(RuntimeFeature::ConditionalRendering);
+  return has_conditions ? kUsage | VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT : kUsage;
+}
+
 VkBufferCreateInfo buffer_info(const Device& device, std::uint64_t range) {
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
@@ -123,7 +130,8 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, std::string_
   SharedBuffer buffer(new Buffer(device_));
   buffer->bytes_ = bytes;
   buffer->range_ = padded(bytes);
-  const VkBufferCreateInfo info = buffer_info(device_, buffer->range_);
+  VkBufferCreateInfo info = buffer_info(device_, buffer->range_);
+  info.usage = usage(place, device_);
   const VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
   VmaAllocationInfo placed{};
   ++allocations_;

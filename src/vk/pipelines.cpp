@@ -1,5 +1,7 @@
 #include "vk/pipelines.h"
 
+#include <xxhash.h>
+
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "dispatch/warnings.h"
@@ -57,24 +59,43 @@ SharedKernel Pipelines::find(const Key& key) {
 
 bool Pipelines::has(const ir::Program& program) {
   const std::lock_guard lock(mutex_);
-  return by_key_.contains({program.fingerprint(), false});
+  return by_key_.contains({program.fingerprint(), 0});
 }
 
-Result<SharedKernel> Pipelines::compile(const ir::Program& program, bool grid_in_parts) {
+Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
+  std::vector<std::uint64_t> words;
+  if (segment.grid_in_parts) words.push_back(1);
+  if (segment.parameters) words.insert(words.end(), {2, *segment.parameters});
+  if (segment.one_workgroup) {
+    words.push_back(3);
+    for (const std::uint32_t extent : segment.one_workgroup->grid) words.push_back(extent);
+    if (const auto& passes = segment.one_workgroup->passes) {
+      words.insert(words.end(), {4, passes->control, passes->changed.value_or(ir::kNone), passes->most});
+    }
+  }
+  const std::uint64_t way = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);
+  return {segment.program.fingerprint(), way};
+}
+
+Result<SharedKernel> Pipelines::compile(const codegen::Segment& segment) {
   const dispatch::HostSlice slice("compile");
-  codegen::Segment segment(program);
-  segment.grid_in_parts = grid_in_parts;
   auto kernel = codegen::lower(segment, device_.capabilities());
   if (!kernel) return std::unexpected(std::move(kernel.error()));
-  dump_kernel(program, *kernel);
-  return put_on_device(device_, std::move(*kernel), program, cache_.get());
+  dump_kernel(segment.program, *kernel);
+  return put_on_device(device_, std::move(*kernel), segment.program, cache_.get());
 }
 
 Result<SharedKernel> Pipelines::get(const ir::Program& program, bool grid_in_parts) {
-  const Key key{program.fingerprint(), grid_in_parts};
+  codegen::Segment segment(program);
+  segment.grid_in_parts = grid_in_parts;
+  return get(segment);
+}
+
+Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
+  const Key key = key_of(segment);
   if (SharedKernel found = find(key)) return found;
   // Without the lock while it compiles: a large program must not hold up the others.
-  auto made = compile(program, grid_in_parts);
+  auto made = compile(segment);
   if (!made) return made;
   SharedKernel dropped;  // let go without the lock
   const std::lock_guard lock(mutex_);

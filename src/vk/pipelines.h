@@ -28,6 +28,8 @@ class Pipelines {
   // codegen::Segment has it. Invalid programs are refused here. Threads that ask for the same at
   // the same time may each compile it, and get the same kernel.
   Result<SharedKernel> get(const ir::Program& program, bool grid_in_parts = false);
+  // The same for a program that is lowered in a way of its own.
+  Result<SharedKernel> get(const codegen::Segment& segment);
   bool has(const ir::Program& program);
 
   // Writes the cache file if something new was compiled. What is already there, from another
@@ -38,12 +40,12 @@ class Pipelines {
  private:
   struct Key {
     ir::Fingerprint program;
-    bool grid_in_parts = false;
+    std::uint64_t way = 0;  // that it is lowered in; 0: as a whole grid in one dispatch
     bool operator==(const Key&) const = default;
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      return key.program.low ^ key.program.high ^ (key.grid_in_parts ? 1 : 0);
+      return key.program.low ^ key.program.high ^ key.way;
     }
   };
   struct Entry {
@@ -55,7 +57,8 @@ class Pipelines {
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
   Result<Owned<VkPipelineCache>> make_cache(ByteSpan data) const;
   SharedKernel find(const Key& key);
-  Result<SharedKernel> compile(const ir::Program& program, bool grid_in_parts);
+  static Key key_of(const codegen::Segment& segment);
+  Result<SharedKernel> compile(const codegen::Segment& segment);
 
   Device& device_;
   const std::size_t most_;

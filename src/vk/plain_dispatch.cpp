@@ -8,6 +8,7 @@
 #include "dispatch/trace.h"
 #include "felsite/validate.h"
 #include "reference/interpreter.h"
+#include "vk/grid_sequence.h"
 
 namespace felsite::vk {
 namespace {
@@ -54,9 +55,10 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
   const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
                                         dispatch::indirect_grid(made.program_, contents));
   if (!grid) return std::unexpected(grid.error());
-  if (auto can = dispatch::check_route(made.program_, config); !can) {
-    return std::unexpected(std::move(can.error()));
-  }
+  const auto route =
+      dispatch::choose_route(made.program_, config, *grid, made.engine_->profile());
+  if (!route) return std::unexpected(route.error());
+  made.route_ = route->route;
   if (config.timeout && config.timeout->count() <= 0) {
     return std::unexpected(made.engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
   }
@@ -83,18 +85,15 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   const bool measured = config_.profile || dispatch::tracing();
   RecordingKey key;
   key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0);
+  key.add(static_cast<std::uint64_t>(route_)).add(config_.fixpoint_iterations.value_or(1));
+  key.add(static_cast<std::uint64_t>(config_.convergence.kind));
   for (const std::uint32_t extent : grid) key.add(extent);
   for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
     key.add(plan_.buffers[id].bytes).add(is_flag(id) ? 1 : 0);
   }
   key_ = key.hash();
 
-  const bool in_parts =
-      !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
-  auto kernel = engine_->pipelines().get(program_, in_parts);
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
-  kernel_ = std::move(*kernel);
-
+  if (auto found = find_seen(grid); !found) return found;
   borrowed_.resize(plan_.buffers.size());
   std::shared_ptr<Recording> recording = engine_->recordings().take(key_);
   if (recording == nullptr) {
@@ -113,12 +112,11 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
 
   std::vector<ByteSpan> uploads;
   std::vector<bool> is_bound(plan_.buffers.size());
-  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
-    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
-    is_bound[binding.buffer] = true;
+  for (const Seen& seen : seen_) {
+    const BoundBuffer& buffer = plan_.buffers[seen.id];
+    is_bound[seen.id] = true;
     own_bytes_ += buffer.bytes;
-    const bool is_uploaded =
-        buffer.input != ir::kNone && !is_flag(binding.buffer) && !borrowed_[binding.buffer];
+    const bool is_uploaded = buffer.input != ir::kNone && !is_flag(seen.id) && !borrowed_[seen.id];
     if (is_uploaded) uploads.push_back(inputs[buffer.input]);
   }
   unbound_outputs_.resize(plan_.output_count);
@@ -140,6 +138,25 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   return {};
 }
 
+// One kernel sees what it names. Where there are several, each input is there for all of them.
+Result<void> PlainDispatch::find_seen(const Grid& grid) {
+  if (route_ == dispatch::Route::Plain) {
+    const bool in_parts =
+        !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
+    auto kernel = engine_->pipelines().get(program_, in_parts);
+    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    kernel_ = std::move(*kernel);
+    for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
+      seen_.push_back({binding.buffer, binding.written});
+    }
+    return {};
+  }
+  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
+    if (plan_.buffers[id].role != ir::Role::Shared) seen_.push_back({id, true});
+  }
+  return {};
+}
+
 Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, const Grid& grid,
                                               bool may_borrow) {
   Sequence sequence;
@@ -147,16 +164,16 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
   std::vector<BufferSlice> slices(plan_.buffers.size());
   is_pooled_ = true;
   borrowed_.assign(plan_.buffers.size(), false);
-  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
-    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
-    const bool has_input = buffer.input != ir::kNone && !is_flag(binding.buffer);
-    BufferSlice& slice = slices[binding.buffer];
-    const std::string& name = program_.buffer(binding.buffer).name;
-    if (has_input && may_borrow && !binding.written) {
+  for (const Seen& seen : seen_) {
+    const BoundBuffer& buffer = plan_.buffers[seen.id];
+    const bool has_input = buffer.input != ir::kNone && !is_flag(seen.id);
+    BufferSlice& slice = slices[seen.id];
+    const std::string& name = program_.buffer(seen.id).name;
+    if (has_input && may_borrow && !seen.written) {
       if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
         slice = {std::move(imported->buffer), imported->offset, buffer.bytes};
         is_pooled_ = false;
-        borrowed_[binding.buffer] = true;
+        borrowed_[seen.id] = true;
         continue;
       }
     }
@@ -170,17 +187,34 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     }
     if (buffer.output != ir::kNone) sequence.reads.push_back(slice);
   }
-  auto bound = bind_step(engine_->pipelines(), engine_->memory(),
-                         {.program = program_,
-                          .plan = plan_,
-                          .buffers = slices,
-                          .grid = grid,
-                          .name = sequence.name,
-                          .caller_step = 0,
-                          .kernel = kernel_},
-                         sequence.prefix, sequence.gates);
-  if (!bound) return std::unexpected(std::move(bound.error()));
+  if (auto added = add_steps(sequence, slices, grid); !added) {
+    return std::unexpected(std::move(added.error()));
+  }
   return sequence;
+}
+
+Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
+                                      const Grid& grid) {
+  if (route_ != dispatch::Route::Plain) {
+    return add_grid_steps(*engine_,
+                          {.program = program_,
+                           .config = config_,
+                           .bindings = plan_,
+                           .grid = grid,
+                           .buffers = slices,
+                           .route = route_,
+                           .name = sequence.name},
+                          sequence);
+  }
+  return bind_step(engine_->pipelines(), engine_->memory(),
+                   {.program = program_,
+                    .plan = plan_,
+                    .buffers = slices,
+                    .grid = grid,
+                    .name = sequence.name,
+                    .caller_step = 0,
+                    .kernel = kernel_},
+                   sequence.prefix, sequence.gates);
 }
 
 bool PlainDispatch::is_done() const {
@@ -200,12 +234,27 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
     outputs[i].resize(sizes[i]);
   }
   std::size_t read = 0;
-  for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
-    const BoundBuffer& buffer = plan_.buffers[binding.buffer];
+  const auto& record = running_->recording->sequence().passes;
+  for (const Seen& seen : seen_) {
+    const BoundBuffer& buffer = plan_.buffers[seen.id];
     if (buffer.output == ir::kNone) continue;
-    if (auto done = running_->recording->read(read++, outputs[buffer.output]); !done) return done;
+    Bytes& out = outputs[buffer.output];
+    const bool in_words = is_flag(seen.id) && record && record->flag;
+    auto done = in_words ? read_flag(out) : running_->recording->read(read, out);
+    if (!done) return done;
+    ++read;
   }
   dispatch::count(Counter::OutputBytes, plan_.output_bytes);
+  return {};
+}
+
+// The words that the last pass left are the flag's contents.
+Result<void> PlainDispatch::read_flag(Bytes& out) const {
+  const auto words = running_->recording->read_words(*running_->recording->sequence().passes->flag);
+  if (!words) return std::unexpected(words.error());
+  const auto bytes = std::as_bytes(std::span(*words));
+  dispatch::count(Counter::DownloadBytes, out.size());
+  std::copy_n(bytes.begin(), out.size(), out.begin());
   return {};
 }
 
@@ -216,13 +265,26 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
   if (went_away && !is_pooled_) static_cast<void>(engine_->wait_for_all());
   Result<void> read;
   if (timing) read = read_outputs(outputs);
+  std::optional<PassesRun> passes;
+  if (timing && read && running_->recording->sequence().passes) {
+    auto run = passes_of(*running_->recording);
+    if (!run) return std::unexpected(std::move(run.error()));
+    passes = *run;
+    timing->step_device_ns =
+        segment_times(running_->recording->sequence(), timing->step_device_ns);
+  }
   if (!went_away && is_pooled_ && !engine_->is_lost()) {
     engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes_);
   }
   running_.reset();
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
-  dispatch::count(Counter::PassesRun, timing->passes_run);
+  if (passes) {
+    timing->passes_run = passes->passes;
+    timing->converged = passes->converged;
+  } else {
+    dispatch::count(Counter::PassesRun, timing->passes_run);
+  }
   for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
     if (is_flag(id)) timing->converged = all_zero(outputs[plan_.buffers[id].output]);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dispatch/binding_plan.h"
+#include "dispatch/routing.h"
 #include "vk/engine.h"
 
 namespace felsite::vk {
@@ -35,8 +36,17 @@ class PlainDispatch {
         config_(config) {}
   Result<void> bind(std::span<const ByteSpan> inputs, const std::array<std::uint32_t, 3>& grid,
                     bool may_borrow);
+  // A storage buffer that the kernels see.
+  struct Seen {
+    ir::BufferId id;
+    bool written;
+  };
+  Result<void> find_seen(const std::array<std::uint32_t, 3>& grid);
   Result<Sequence> make_sequence(std::span<const ByteSpan> inputs,
                                  const std::array<std::uint32_t, 3>& grid, bool may_borrow);
+  Result<void> add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
+                         const std::array<std::uint32_t, 3>& grid);
+  Result<void> read_flag(Bytes& out) const;
   Result<void> read_outputs(std::vector<Bytes>& outputs);
   bool is_flag(ir::BufferId id) const;
 
@@ -44,7 +54,9 @@ class PlainDispatch {
   ir::Program program_;
   dispatch::BindingPlan plan_;
   DispatchConfig config_;
-  SharedKernel kernel_;
+  dispatch::Route route_ = dispatch::Route::Plain;
+  SharedKernel kernel_;  // of a plain route
+  std::vector<Seen> seen_;
   ir::Fingerprint key_{};
   bool is_pooled_ = true;       // not where it works on the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: those that do

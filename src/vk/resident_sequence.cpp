@@ -4,13 +4,17 @@
 #include "dispatch/routing.h"
 #include "dispatch/trace.h"
 #include "felsite/validate.h"
+#include "vk/grid_sequence.h"
+#include "vk/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {
 
 using Grid = std::array<std::uint32_t, 3>;
 
-constexpr std::uint64_t kResidentSubmission = 2;  // begins the key of its recordings
+// Begin the keys of their recordings.
+constexpr std::uint64_t kResidentSubmission = 2;
+constexpr std::uint64_t kGridDispatch = 3;
 
 void add_to(RecordingKey& key, const ResidentHandle& handle) {
   key.add(handle.backend).add(std::uint64_t{handle.slot} << 32 | handle.generation);
@@ -32,12 +36,26 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
   }
 }
 
-Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
-                      std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
+// A step with all that was checked about it.
+struct CheckedStep {
+  ir::Program program;
+  dispatch::BindingPlan plan;
+  Grid grid{};
+  std::vector<BufferSlice> slices;  // by BufferId
+};
+
+DispatchConfig config_of(const ResidentStep& step) {
   DispatchConfig config;
   config.grid_override = step.grid_override;
   config.workgroup_override = step.workgroup_override;
-  const ir::Program program = dispatch::configured(step.program, config);
+  return config;
+}
+
+Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step) {
+  const DispatchConfig config = config_of(step);
+  CheckedStep checked;
+  checked.program = dispatch::configured(step.program, config);
+  const ir::Program& program = checked.program;
   if (!engine.pipelines().has(program)) {
     if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program.name()));
@@ -51,27 +69,87 @@ Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t po
     sizes.push_back((*buffer)->bytes());
     resources.push_back(std::move(*buffer));
   }
-  const auto plan = dispatch::plan_resources(program, sizes);
-  if (!plan) return std::unexpected(plan.error());
-  if (auto apart = dispatch::check_aliasing(program, step.resources); !apart) return apart;
+  auto plan = dispatch::plan_resources(program, sizes);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  checked.plan = std::move(*plan);
+  if (auto apart = dispatch::check_aliasing(program, step.resources); !apart) {
+    return std::unexpected(std::move(apart.error()));
+  }
   // The words of an indirect grid are not known before it runs; everything else is.
   const bool indirect = program.facts().has_indirect_dispatch;
-  const auto grid =
-      dispatch::plan_grid(program, *plan, config, indirect ? std::optional(Grid{}) : std::nullopt);
+  const auto grid = dispatch::plan_grid(program, checked.plan, config,
+                                        indirect ? std::optional(Grid{}) : std::nullopt);
   if (!grid) return std::unexpected(grid.error());
-  if (auto can = dispatch::check_route(program, config); !can) return can;
-
-  std::vector<BufferSlice> slices(program.buffers().size());
+  checked.grid = *grid;
+  checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    slices[order[i]] = {resources[i], 0, sizes[i]};
+    checked.slices[order[i]] = {resources[i], 0, sizes[i]};
   }
+  return checked;
+}
+
+std::string name_of(const ResidentStep& step) {
+  return step.label.empty() ? std::string(step.program.name()) : step.label;
+}
+
+Error needs_known_grid(const ir::Program& program) {
+  Error error = unsupported(
+      "The program has grid barriers or passes, and only the device knows its grid.",
+      "give the grid with the dispatch, and take `indirect_dispatch` out of the program.", "");
+  error.context.program = program.name();
+  return error;
+}
+
+// The segments stand in the sequence one after the other.
+Result<void> add_segments(Engine& engine, const CheckedStep& checked, const ResidentStep& step,
+                          std::uint32_t position, std::vector<KernelStep>& steps) {
+  if (checked.program.facts().has_indirect_dispatch) {
+    return std::unexpected(needs_known_grid(checked.program));
+  }
+  const DispatchConfig config = config_of(step);
+  Sequence segments;
+  auto added = add_grid_steps(engine,
+                              {.program = checked.program,
+                               .config = config,
+                               .bindings = checked.plan,
+                               .grid = checked.grid,
+                               .buffers = checked.slices,
+                               .route = dispatch::Route::Resident,
+                               .name = name_of(step)},
+                              segments);
+  if (!added) return added;
+  if (segments.watch) {
+    return std::unexpected(unsupported(
+        "A step of a sequence has grid barriers in loops or conditions that only the device can "
+        "tell the way through.",
+        "run the program by itself, by dispatch_resident.", engine.device().snapshot().name));
+  }
+  for (KernelStep& segment : segments.prefix) {
+    segment.caller_step = position;
+    segment.counts_as_launch = true;
+    steps.push_back(std::move(segment));
+  }
+  return {};
+}
+
+Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
+                      std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
+  auto checked = check_step(engine, step);
+  if (!checked) return std::unexpected(std::move(checked.error()));
+  const auto route =
+      dispatch::choose_route(checked->program, config_of(step), checked->grid, engine.profile());
+  if (!route) return std::unexpected(route.error());
+  if (route->route != dispatch::Route::Plain) {
+    return add_segments(engine, *checked, step, position, steps);
+  }
+  const bool indirect = checked->program.facts().has_indirect_dispatch;
   return bind_step(engine.pipelines(), engine.memory(),
-                   {.program = program,
-                    .plan = *plan,
-                    .buffers = slices,
-                    .grid = indirect ? std::nullopt : std::optional(*grid),
-                    .name = step.label.empty() ? std::string(program.name()) : step.label,
+                   {.program = checked->program,
+                    .plan = checked->plan,
+                    .buffers = checked->slices,
+                    .grid = indirect ? std::nullopt : std::optional(checked->grid),
+                    .name = name_of(step),
                     .caller_step = position},
                    steps, gates);
 }
@@ -144,6 +222,53 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
   if (!reads) return std::unexpected(std::move(reads.error()));
   sequence.reads = std::move(*reads);
   return sequence;
+}
+
+Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
+                                    const DispatchConfig& config) {
+  auto checked = check_step(engine, step);
+  if (!checked) return std::unexpected(std::move(checked.error()));
+  if (checked->program.facts().has_indirect_dispatch) {
+    return std::unexpected(needs_known_grid(checked->program));
+  }
+  const auto route =
+      dispatch::choose_route(checked->program, config, checked->grid, engine.profile());
+  if (!route) return std::unexpected(route.error());
+  if (route->route == dispatch::Route::HostSplit) {
+    return std::unexpected(unsupported("The host split works on the caller's bytes, and these "
+                                       "buffers are on the device.",
+                                       "ask for the resident form, or for none.",
+                                       engine.device().snapshot().name));
+  }
+  Sequence sequence;
+  sequence.name = name_of(step);
+  sequence.measured = config.profile || dispatch::tracing();
+  if (config.convergence.kind == Convergence::Kind::Flag) {
+    const ir::BufferId flag = *checked->program.find_buffer(config.convergence.flag);
+    sequence.fills.push_back({checked->slices[flag], std::byte{0}});
+    sequence.flag = checked->slices[flag];
+  }
+  auto added = add_grid_steps(engine,
+                              {.program = checked->program,
+                               .config = config,
+                               .bindings = checked->plan,
+                               .grid = checked->grid,
+                               .buffers = checked->slices,
+                               .route = route->route,
+                               .name = sequence.name},
+                              sequence);
+  if (!added) return std::unexpected(std::move(added.error()));
+  return sequence;
+}
+
+ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, bool measured) {
+  RecordingKey key;
+  key.add(kGridDispatch).add(measured ? 1 : 0).add(config.fixpoint_iterations.value_or(1));
+  key.add(static_cast<std::uint64_t>(config.convergence.kind));
+  key.add(static_cast<std::uint64_t>(config.grid_sync));
+  for (const char c : config.convergence.flag) key.add(static_cast<unsigned char>(c));
+  add_to(key, std::span(&step, 1));
+  return key.hash();
 }
 
 ir::Fingerprint key_of(const ResidentSubmission& submission, bool measured) {

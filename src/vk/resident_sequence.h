@@ -14,6 +14,11 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
 // Equal for submissions that can share a recording: all but the bytes of the uploads.
 ir::Fingerprint key_of(const ResidentSubmission& submission, bool measured);
 
+// One program with grid barriers or passes, on resident buffers, by itself.
+Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
+                                    const DispatchConfig& config);
+ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, bool measured);
+
 // The buffers and ranges that are meant.
 Result<std::vector<UploadRange>> resolve_uploads(Engine& engine,
                                                  std::span<const ResidentUpload> uploads);

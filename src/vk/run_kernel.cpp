@@ -35,7 +35,7 @@ KernelContext::~KernelContext() {
 
 Result<void> BoundKernel::make_recording(const Launch& launch) {
   const SharedKernel& kernel = context_->kernel;
-  auto parameters = parameter_words(*kernel, plan_, launch.grid, launch.variables);
+  auto parameters = parameter_words(*kernel, plan_, launch.grid, launch.parameters);
   if (!parameters) return std::unexpected(std::move(parameters.error()));
   KernelStep step{.kernel = kernel,
                   .buffers = {},

@@ -16,7 +16,7 @@ namespace felsite::vk {
 
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
-  std::vector<VariableValue> variables{};      // those that the segment takes from outside
+  std::vector<std::uint32_t> parameters{};     // the elements of Segment::parameters
   bool measure_device_time = false;            // where the device has timestamps
 };
 

@@ -20,6 +20,8 @@ constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
      "copies on a queue of their own; the compute queue stands in where a device has none"},
     {RuntimeFeature::ExternalHostMemory, "external_host_memory", "VK_EXT_external_memory_host"},
     {RuntimeFeature::MemoryBudget, "memory_budget", "VK_EXT_memory_budget"},
+    {RuntimeFeature::ConditionalRendering, "conditional_rendering",
+     "VK_EXT_conditional_rendering: the device itself skips steps of a sequence"},
 }};
 
 std::optional<RuntimeFeature> runtime_feature_named(std::string_view name) {
@@ -51,6 +53,10 @@ RuntimeFeatures runtime_features_of(const DeviceSnapshot& device) {
       device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
           device.limits.host_pointer_alignment != 0);
   set(RuntimeFeature::MemoryBudget, device.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+  // The extension too: the owner of a device that was brought along may name the feature alone.
+  set(RuntimeFeature::ConditionalRendering,
+      device.features.conditional_rendering &&
+          device.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
   return found;
 }
 

@@ -22,9 +22,10 @@ enum class RuntimeFeature : std::uint8_t {
   TransferQueue,
   ExternalHostMemory,
   MemoryBudget,
+  ConditionalRendering,  // dispatches that the device skips where a word is zero
 };
 inline constexpr std::size_t kRuntimeFeatureCount =
-    static_cast<std::size_t>(RuntimeFeature::MemoryBudget) + 1;
+    static_cast<std::size_t>(RuntimeFeature::ConditionalRendering) + 1;
 using RuntimeFeatures = std::bitset<kRuntimeFeatureCount>;
 
 struct RuntimeFeatureInfo {

@@ -15,11 +15,6 @@ std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-bool overlap(const BufferSlice& a, const BufferSlice& b) {
-  return a.buffer == b.buffer &&
-         std::max(a.offset, b.offset) < std::min(a.offset + a.bytes, b.offset + b.bytes);
-}
-
 class LayoutMaker {
  public:
   LayoutMaker(const Sequence& sequence, const Device& device)
@@ -36,6 +31,7 @@ class LayoutMaker {
     add_kernels(Section::Prologue, sequence_.prefix, layout_.prefix_control);
     if (sequence_.count > 0) {
       add_kernels(Section::Block, sequence_.repeated, layout_.repeated_control);
+      add_look();
     }
     add_reads();
     add_host();
@@ -127,12 +123,14 @@ class LayoutMaker {
       ControlBlocks blocks;
       PlannedStep planned{step.name, {}};
       for (std::size_t b = 0; b < step.buffers.size(); ++b) {
-        BufferSlice bound = step.buffers[b];
-        bound.bytes = bound_bytes(bound, kernel);
-        planned.accesses.push_back(access(bound, Stage::Compute, kernel.buffers[b].written));
+        planned.accesses.push_back(
+            access(bound_slice(step, b), Stage::Compute, kernel.buffers[b].written));
       }
       if (step.indirect) {
         planned.accesses.push_back(access(*step.indirect, Stage::Indirect, false));
+      }
+      if (step.condition) {
+        planned.accesses.push_back(access(*step.condition, Stage::Condition, false));
       }
       if (kernel.status_binding) {
         const std::uint64_t at = control_block(sizeof(codegen::Status));
@@ -154,6 +152,23 @@ class LayoutMaker {
     }
   }
 
+  // After each run the host may look at the watched word, and at all that reports errors. A block
+  // that runs once is looked at when everything has ended.
+  void add_look() {
+    layout_.watched = sequence_.watch && sequence_.count > 1 && !sequence_.repeated.empty();
+    if (!layout_.watched) return;
+    PlannedStep step{"look", {}};
+    const auto look_at = [&](const SharedBuffer& buffer) {
+      step.accesses.push_back(access({buffer, 0, buffer->range()}, Stage::Host, false));
+    };
+    look_at(sequence_.watch->buffer);
+    for (const IndirectGate& gate : sequence_.gates) look_at(gate.words);
+    if (has_status_) {
+      step.accesses.push_back({kControl, 0, layout_.control_bytes, Stage::Host, false});
+    }
+    add(Section::Block, CommandKind::Host, 0, std::move(step));
+  }
+
   void add_reads() {
     for (std::size_t i = 0; i < sequence_.reads.size(); ++i) {
       const std::uint64_t at = layout_.read_offsets[i];
@@ -166,15 +181,16 @@ class LayoutMaker {
   }
 
   // Waiting for work does not make what it wrote visible to the host; only a barrier does. The host
-  // may read and write every mapped buffer until the next submission.
+  // may read and write every mapped buffer until the next submission. Its writes count as reads
+  // here: what the device only read it has read when the wait is over.
   void add_host() {
     PlannedStep step{"host", {}};
     for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
       if (!buffers_[i].written || !buffers_[i].buffer->is_mapped()) continue;
-      step.accesses.push_back({i + 2, 0, buffers_[i].buffer->range(), Stage::Host, true});
+      step.accesses.push_back({i + 2, 0, buffers_[i].buffer->range(), Stage::Host, false});
     }
     if (has_status_) {
-      step.accesses.push_back({kControl, 0, layout_.control_bytes, Stage::Host, true});
+      step.accesses.push_back({kControl, 0, layout_.control_bytes, Stage::Host, false});
     }
     if (layout_.read_bytes != 0) {
       step.accesses.push_back({kReadback, 0, layout_.read_bytes, Stage::Host, false});
@@ -216,7 +232,8 @@ std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart&
   std::vector<std::uint32_t> parameters = step.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const codegen::Parameter& parameter = step.kernel->kernel.parameters[i];
-    if (parameter.kind == codegen::ParameterKind::Base) parameters[i] = part.base[parameter.ref];
+    if (parameter.kind == codegen::ParameterKind::Base)
+      parameters[i] = step.base[parameter.ref] + part.base[parameter.ref];
   }
   return parameters;
 }

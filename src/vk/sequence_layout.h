@@ -17,7 +17,7 @@ enum class CommandKind : std::uint8_t {
   CopyIn,  // from staging memory into a buffer
   Kernel,
   CopyOut,  // from a buffer into staging memory
-  Host,     // what the host may do once all is done; records nothing
+  Host,     // what the host may do once all so far is done; records nothing
 };
 
 struct Command {
@@ -47,6 +47,9 @@ struct SequenceLayout {
   std::uint64_t upload_bytes = 0;
   std::vector<std::uint64_t> read_offsets;  // in the readback staging buffer, or kNotStaged
   std::uint64_t read_bytes = 0;
+
+  // Whether the block is submitted bit by bit, for the host to look at Sequence::watch in between.
+  bool watched = false;
 };
 
 SequenceLayout lay_out(const Sequence& sequence, const Device& device);

@@ -94,7 +94,7 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
 Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
                                                    const dispatch::BindingPlan& plan,
                                                    const Grid& grid,
-                                                   std::span<const VariableValue> variables) {
+                                                   std::span<const std::uint32_t> supplied) {
   std::vector<std::uint32_t> words;
   for (const Parameter& parameter : on.kernel.parameters) {
     switch (parameter.kind) {
@@ -107,19 +107,17 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
       case ParameterKind::Length:
         words.push_back(static_cast<std::uint32_t>(plan.buffers[parameter.ref].count));
         break;
-      case ParameterKind::Variable: {
-        const auto given = std::ranges::find(variables, parameter.ref, &VariableValue::variable);
-        if (given == variables.end()) {
-          return std::unexpected(on.with_context(
-              Error{.code = ErrorCode::BadInputs,
-                    .message = fmt::format("The variable `{}` was given no value.",
-                                           on.program.var_name(parameter.ref)),
-                    .fix = "give each variable that the segment takes from outside a value.",
-                    .context = {}}));
+      case ParameterKind::Variable:
+        if (parameter.ref >= supplied.size()) {
+          return std::unexpected(on.with_context(Error{
+              .code = ErrorCode::BadInputs,
+              .message =
+                  fmt::format("The segment's parameter {} was given no value.", parameter.ref),
+              .fix = "give all elements of the segment's parameters.",
+              .context = {}}));
         }
-        words.push_back(given->value);
+        words.push_back(supplied[parameter.ref]);
         break;
-      }
     }
   }
   return words;

@@ -10,16 +10,12 @@
 
 namespace felsite::vk {
 
-struct VariableValue {
-  ir::VarId variable;
-  std::uint32_t value;
-};
-
-// What a kernel takes as parameters, as Kernel::parameters lists them.
+// What a kernel takes as parameters, as Kernel::parameters lists them. `supplied`: the elements of
+// Segment::parameters.
 Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& kernel,
                                                    const dispatch::BindingPlan& plan,
                                                    const std::array<std::uint32_t, 3>& grid,
-                                                   std::span<const VariableValue> variables);
+                                                   std::span<const std::uint32_t> supplied);
 
 struct StepRequest {
   const ir::Program& program;  // with the workgroup size that runs

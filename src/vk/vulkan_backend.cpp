@@ -13,7 +13,7 @@ Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings setti
   std::unique_ptr<VulkanBackend> backend(new VulkanBackend(std::move(settings)));
   auto engine = backend->open_engine();
   if (!engine) return std::unexpected(std::move(engine.error()));
-  backend->profile_ = profile_of((*engine)->device());
+  backend->profile_ = (*engine)->profile();
   backend->feature_key_ = feature_key_of((*engine)->device());
   backend->engine_ = std::move(*engine);
   return backend;

@@ -77,6 +77,10 @@ class VulkanBackend final : public Backend {
   PipelineCacheSnapshot pipeline_cache_snapshot() const override;
   MetricSnapshot metric_snapshot() const override;
 
+  Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
+                                                  std::span<const ResidentHandle> resources,
+                                                  const DispatchConfig& config) override;
+
   // The engine of now: DeviceLost, or after the shutdown DispatchFailed, where there is none.
   Result<std::shared_ptr<Engine>> engine() const;
 

@@ -1,7 +1,10 @@
 // The plain dispatches of the Vulkan backend: at once, compiled, batched, under way.
 #include <algorithm>
+#include <utility>
 
+#include "dispatch/host_split.h"
 #include "dispatch/routing.h"
+#include "felsite/grid_sync.h"
 #include "vk/plain_dispatch.h"
 #include "vk/vulkan_backend.h"
 
@@ -11,6 +14,47 @@ namespace {
 Error with_program(Error error, const ir::Program& program) {
   error.context.program = program.name();
   return error;
+}
+
+// Asked for, or the only form that can be taken.
+bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
+  if (!dispatch::needs_grid_sync_form(program, config) || config.cooperative) return false;
+  if (config.grid_sync == GridSync::HostSplit) return true;
+  return config.grid_sync == GridSync::Automatic &&
+         config.fixpoint_iterations.value_or(1) > 1 && dispatch::changes_own_grid(program);
+}
+
+// All that the first dispatch would compile, as far as it is known without inputs.
+Result<void> make_kernels(Engine& engine, const ir::Program& program,
+                          const DispatchConfig& config) {
+  const std::array<std::uint32_t, 3> grid = config.grid_override.value_or(std::array{2u, 1u, 1u});
+  if (const auto route = dispatch::choose_route(program, config, grid, engine.profile()); !route) {
+    return std::unexpected(route.error());
+  }
+  if (!dispatch::needs_grid_sync_form(program, config)) {
+    auto kernel = engine.pipelines().get(program);
+    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    return {};
+  }
+  const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
+  const bool compares = many_passes && config.convergence.kind == Convergence::Kind::Automatic;
+  const auto& size = program.workgroup_size();
+  const auto plan = plan_grid_sync(
+      program, {.many_passes = many_passes,
+                .report_changes = compares,
+                .one_dimensional = grid[1] == 1 && grid[2] == 1 && size[1] * size[2] == 1});
+  if (!plan) return std::unexpected(plan.error());
+  for (const GridSegment& segment : plan->segments) {
+    if (segment.empty) continue;
+    codegen::Segment lowered(segment.program);
+    for (ir::BufferId id = 0; id < segment.buffers.size(); ++id) {
+      if (segment.buffers[id].kind == SegmentBuffer::Kind::Trips) lowered.parameters = id;
+    }
+    if (auto kernel = engine.pipelines().get(lowered); !kernel) {
+      return std::unexpected(std::move(kernel.error()));
+    }
+  }
+  return {};
 }
 
 Error went_with_device() {
@@ -60,6 +104,34 @@ class VulkanPending final : public PendingDispatch {
   std::optional<PlainDispatch> dispatch_;
 };
 
+// Of a form that runs on the host while it is started: what there is to wait for is there.
+class FinishedDispatch final : public PendingDispatch {
+ public:
+  FinishedDispatch(const ir::Program& program, DispatchTiming timing, std::vector<Bytes> outputs)
+      : program_(program), timing_(std::move(timing)), outputs_(std::move(outputs)) {}
+
+  bool is_ready() const override { return true; }
+
+  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(taken_, true)) {
+      return std::unexpected(with_program(dispatch::results_taken_already(), program_));
+    }
+    outputs.resize(outputs_.size());
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      outputs[i].assign(outputs_[i].begin(), outputs_[i].end());
+    }
+    return timing_;
+  }
+
+ private:
+  const ir::Program program_;
+  std::mutex mutex_;
+  bool taken_ = false;
+  const DispatchTiming timing_;
+  const std::vector<Bytes> outputs_;
+};
+
 class VulkanPipeline final : public CompiledPipeline {
  public:
   VulkanPipeline(VulkanBackend& backend, const ir::Program& program, DispatchConfig config)
@@ -92,6 +164,9 @@ class VulkanPipeline final : public CompiledPipeline {
 
   // The last resources stay recorded: a pipeline mostly runs on the same ones.
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    if (dispatch::needs_grid_sync_form(program_, config_)) {
+      return backend_.dispatch_resident_passes(program_, resources, config_);
+    }
     std::shared_ptr<RecordedSequence> recorded;
     {
       const std::lock_guard lock(mutex_);
@@ -148,6 +223,9 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
                                                              std::span<const ByteSpan> inputs,
                                                              std::vector<Bytes>& outputs,
                                                              const DispatchConfig& config) {
+  if (is_host_split(program, config)) {
+    return dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+  }
   auto timing =
       call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
         auto prepared = prepare_program(*engine, program, config);
@@ -166,6 +244,12 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
 
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
     const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
+  if (is_host_split(program, config)) {
+    std::vector<Bytes> outputs;
+    auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+    if (!timing) return std::unexpected(std::move(timing.error()));
+    return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
+  }
   auto pending =
       call("dispatch_async",
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
@@ -187,11 +271,9 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
              auto prepared = prepare_program(*engine, program, config);
              if (!prepared) return std::unexpected(std::move(prepared.error()));
-             if (auto can = dispatch::check_route(*prepared, config); !can) {
-               return std::unexpected(std::move(can.error()));
+             if (auto made = make_kernels(*engine, *prepared, config); !made) {
+               return std::unexpected(std::move(made.error()));
              }
-             auto kernel = engine->pipelines().get(*prepared);
-             if (!kernel) return std::unexpected(std::move(kernel.error()));
              return std::make_unique<VulkanPipeline>(*this, program, config);
            });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));

@@ -23,10 +23,12 @@ DeviceProfile profile_of(const Device& device) {
   profile.async_compute = true;
   profile.indirect_dispatch = true;
   profile.resident_dispatch = true;
+  profile.allows_host_grid_sync_split = true;
   profile.max_workgroup_size = mask.limits.workgroup_size;
   profile.max_workgroup_count.fill(UINT32_MAX);  // larger grids run in parts
   profile.max_workgroup_invocations = mask.limits.workgroup_invocations;
   profile.subgroup_size = mask.subgroup_size;
+  profile.loop_budget = mask.loop_budget;
   profile.max_storage_buffer_bytes =
       std::min(snapshot.limits.storage_buffer_range, snapshot.limits.allocation_bytes);
   profile.shared_memory_bytes = mask.limits.shared_bytes;
@@ -34,6 +36,8 @@ DeviceProfile profile_of(const Device& device) {
   for (const Quirk& quirk : quirks()) {
     if (quirk.applies(snapshot)) profile.quirks.emplace_back(quirk.name);
   }
+  profile.emulations.emplace_back(
+      "Grid barriers are the boundaries between dispatches, or barriers of one workgroup.");
   profile.emulations.emplace_back("f16 and bf16 are computed in 32 bits and rounded.");
   if (!profile.int64) profile.emulations.emplace_back("64-bit integers are pairs of words.");
   if (!profile.subgroup_ops) {

@@ -4,6 +4,7 @@
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
 #include "vk/debug_names.h"
+#include "vk/grid_sequence.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
 
@@ -40,9 +41,33 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
   if (auto read = read_all(*recording, outputs); !read) {
     return std::unexpected(std::move(read.error()));
   }
-  const Sequence& sequence = recording->sequence();
-  timing->passes_run = sequence.repeated.empty() ? 1 : sequence.count;
+  timing->passes_run = recording->sequence().repeated.empty() ? 1 : recording->block_runs();
   return timing;
+}
+
+// How many passes there were; and the flag's buffer gets what the last of them left.
+Result<void> tell_passes(Engine& engine, const Recording& recording, DispatchTiming& timing) {
+  const auto passes = passes_of(recording);
+  if (!passes) return std::unexpected(passes.error());
+  timing.passes_run = passes->passes;
+  timing.converged = passes->converged;
+  const Sequence& sequence = recording.sequence();
+  timing.step_device_ns = segment_times(sequence, timing.step_device_ns);
+  if (!sequence.flag) return {};
+  if (sequence.passes->flag) {
+    const auto words = recording.read_words(*sequence.passes->flag);
+    if (!words) return std::unexpected(words.error());
+    const auto bytes = std::as_bytes(std::span(*words)).first(sequence.flag->bytes);
+    const UploadRange upload{*sequence.flag, bytes};
+    return engine.transfers().upload({&upload, 1});
+  }
+  if (sequence.passes->bound > 1) return {};
+  // One pass that is not repeated has not been asked whether it changed something.
+  Bytes flag(sequence.flag->bytes);
+  const DownloadRange download{*sequence.flag, flag};
+  if (auto read = engine.transfers().download({&download, 1}); !read) return read;
+  timing.converged = std::ranges::all_of(flag, [](std::byte b) { return b == std::byte{0}; });
+  return {};
 }
 
 class VulkanRecording final : public RecordedSequence {
@@ -253,6 +278,47 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
         }
         return timing;
       });
+}
+
+Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
+    const ir::Program& program, std::span<const ResidentHandle> resources,
+    const DispatchConfig& config) {
+  auto timing = call(
+      "dispatch_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
+        const ResidentStep step{.program = program,
+                                .resources = {resources.begin(), resources.end()},
+                                .grid_override = config.grid_override,
+                                .workgroup_override = config.workgroup_override,
+                                .label = config.label};
+        const SubmissionConfig how{
+            .timeout = config.timeout, .profile = config.profile, .label = config.label};
+        const ir::Fingerprint key = key_of(step, config, config.profile || dispatch::tracing());
+        const std::uint64_t removals = engine->buffers().removals();
+        std::shared_ptr<Recording> recording = engine->recordings().take(key);
+        if (recording == nullptr) {
+          auto sequence = make_grid_sequence(*engine, step, config);
+          if (!sequence) return std::unexpected(std::move(sequence.error()));
+          if (auto time = check_timeout(*engine, how); !time) {
+            return std::unexpected(std::move(time.error()));
+          }
+          auto recorded = engine->record(std::move(*sequence));
+          if (!recorded) return std::unexpected(std::move(recorded.error()));
+          recording = std::move(*recorded);
+        }
+        std::vector<Bytes> nothing;
+        auto ran = run(*engine, recording, {}, nothing, how);
+        if (ran) {
+          if (auto told = tell_passes(*engine, *recording, *ran); !told) {
+            return std::unexpected(std::move(told.error()));
+          }
+        }
+        if (recording != nullptr && removals == engine->buffers().removals()) {
+          engine->recordings().give_back(key, std::move(recording), 0);
+        }
+        return ran;
+      });
+  if (!timing) timing.error().context.program = program.name();
+  return timing;
 }
 
 Result<std::unique_ptr<RecordedSequence>> VulkanBackend::record_resident(

@@ -176,15 +176,20 @@ Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
   }
   if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
   if (result != VK_SUCCESS) {
-    Error error = device_.error(result, "finish the work");
-    if (result == VK_TIMEOUT) error.message = "The program did not finish within the timeout.";
-    return std::unexpected(std::move(error));
+    return std::unexpected(result == VK_TIMEOUT ? timed_out()
+                                                : device_.error(result, "finish the work"));
   }
   std::vector<Kept> ended;
   const std::lock_guard lock(mutex_);
   done_ = std::max(done_, ticket);
   if (!fences_.empty() || !kept_.empty()) ended = poll();
   return {};
+}
+
+Error WorkQueue::timed_out() const {
+  Error error = device_.error(VK_TIMEOUT, "finish the work");
+  error.message = "The program did not finish within the timeout.";
+  return error;
 }
 
 void WorkQueue::keep(Ticket ticket, std::shared_ptr<void> resources) {

@@ -31,6 +31,8 @@ class WorkQueue {
   bool is_done(Ticket ticket);
   // Timeout if the work has not ended by then; it goes on.
   Result<void> wait(Ticket ticket, std::chrono::nanoseconds timeout);
+  // What `wait` says then.
+  Error timed_out() const;
   // Holds what a submission uses when its owner will not wait for it any longer.
   void keep(Ticket ticket, std::shared_ptr<void> resources);
 

@@ -92,8 +92,6 @@ TEST_CASE("configurations that resident buffers do not take are refused") {
   DispatchConfig config;
   config.fixpoint_iterations = 0;
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::BadInputs);
-  config.fixpoint_iterations = 2;
-  CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::UnsupportedFeature);
   config = {};
   config.cooperative = true;
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::UnsupportedFeature);

@@ -218,30 +218,35 @@ TEST_CASE("traps carry tag, address and invocation") {
   CHECK(outputs.error().context.trap->invocation == std::array<std::uint32_t, 3>{9, 0, 0});
 }
 
-TEST_CASE("a segment takes the variables of the loops around it from outside") {
+TEST_CASE("a segment takes parameters from outside") {
   const ir::Program program = valid_program(R"(program rounds workgroup(4) {
+  readonly position: u32[40];
   readwrite x: u32[];
-  loop round in 0..3 {
-    loop part in 0..2 {
-      x[invocation.x] = x[invocation.x] * 10 + round * 2 + part;
-    }
+  let part = 39;
+  x[invocation.x] = x[invocation.x] * 10 + position[0] * 2 + position[part] + position[40];
+  barrier;
+  if invocation.x == 0 {
+    return;
   }
+  barrier;
+  x[invocation.x] = x[invocation.x] + position[part] * 100;
 }
 )");
   codegen::Segment segment(program);
-  const ir::NodeId outer = program.entry().begin;
-  const ir::NodeId inner = outer + 1;
-  REQUIRE(program.node(inner).kind == ir::NodeKind::Loop);
-  segment.nodes = program.then_body(inner);
-  segment.supplied = {program.node(outer).ref, program.node(inner).ref};
+  segment.parameters = 0;
   const auto kernel = codegen::lower(segment, device_mask());
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   CHECK(validation_message(kernel->words) == "");
+  // They may be too many to push, and are then in a buffer of their own.
+  CHECK(kernel->buffers == std::vector<codegen::BufferBinding>{{1, 0, true}});
   const Bytes x = bytes_of(counting(4, 1));
-  const std::vector<ByteSpan> spans{x};
-  const auto outputs = vk::run_kernel(
-      test_device(), *kernel, program, spans,
-      {.grid = {1, 1, 1}, .variables = {{segment.supplied[0], 2}, {segment.supplied[1], 1}}});
+  const Bytes position = bytes_of(counting(40));
+  Words parameters(40, 77);
+  parameters[0] = 2;
+  parameters[39] = 1;
+  const std::vector<ByteSpan> spans{position, x};
+  const auto outputs = vk::run_kernel(test_device(), *kernel, program, spans,
+                                      {.grid = {1, 1, 1}, .parameters = parameters});
   REQUIRE_MESSAGE(outputs.has_value(), to_string(outputs.error()));
-  CHECK(words_of((*outputs)[0]) == Words{15, 25, 35, 45});
+  CHECK(words_of((*outputs)[0]) == Words{15, 125, 135, 145});
 }

@@ -248,12 +248,45 @@ TEST_CASE("nested and successive loops of known length fit the loop budget toget
                {}, true);
 }
 
+// 65 000 trips of the bodies, and 1 000 more in which the inner loop only looks at its bound.
+TEST_CASE("a loop takes a trip more than its body of the loop budget") {
+  check_budget(R"(program often workgroup(4) {
+  readonly n: u32[1];
+  output o: u32[4];
+  let c = 0;
+  loop a in 0..1000 {
+    loop b in 0..64 {
+      c = c + ((a ^ b) + (c >> 3) | n[0]);
+    }
+  }
+  o[local.x] = c;
+}
+)",
+               {bytes_of(Words{0})}, true);
+}
+
 TEST_CASE("loops of unknown length that exceed the budget are an error, never a wrong result") {
   check_budget(kGiven, {bytes_of(Words{10, 1000})}, true);
   check_budget(kGiven, {bytes_of(Words{1, 65530})}, true);
   check_budget(kGiven, {bytes_of(Words{100, 1000})}, false);
   check_budget(kGiven, {bytes_of(Words{1, 200'000})}, false);
   check_budget(kGiven, {bytes_of(Words{70'000, 0})}, false);
+}
+
+TEST_CASE("a loop that is cut at its barriers is not unrolled, and exceeds the budget") {
+  constexpr std::string_view kBarriers = R"(program barriers workgroup(8) {{
+  readwrite x: u32[8];
+  if x[local.x] == 3 {{
+    return;
+  }}
+  loop k in 0..{} {{
+    x[local.x] = x[local.x] * 3 + k;
+    barrier;
+  }}
+}}
+)";
+  check_budget(fmt::format(kBarriers, 60'000), {bytes_of(counting(8))}, true);
+  check_budget(fmt::format(kBarriers, 100'000), {bytes_of(counting(8))}, false);
 }
 
 TEST_CASE("loops too long to unroll are an error on a device with a budget") {

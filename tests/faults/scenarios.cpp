@@ -3,8 +3,10 @@
 #include <array>
 #include <string>
 
+#include "dispatch/resident_checks.h"
 #include "felsite/text.h"
 #include "support/run_program.h"
+#include "vk/vulkan_backend.h"
 
 namespace felsite::test {
 namespace {
@@ -219,6 +221,66 @@ Result<void> indirect(Backend& backend) {
   return expect(words_of(outputs[0]) == Words{6});
 }
 
+// A block that the host submits bit by bit, in a line at last, and whose steps the device skips
+// when they have run seven times.
+Result<void> run_watched(vk::Engine& engine, bool measured) {
+  static const ir::Program decide = program_of(
+      "program decide workgroup(1) { readwrite go: u32[]; readwrite n: u32[];"
+      " if go[0] != 0 { n[0] = n[0] + 1; if n[0] >= 7 { go[0] = 0; } } }");
+  std::vector<vk::BufferSlice> words;
+  for (const auto& [place, bytes] :
+       {std::pair(vk::Place::Control, 12u), std::pair(vk::Place::Control, 4u),
+        std::pair(vk::Place::Device, 16u)}) {
+    auto buffer = engine.memory().make(place, bytes, "words");
+    if (!buffer) return plain(std::move(buffer));
+    words.push_back({std::move(*buffer), 0, bytes});
+  }
+  const vk::BufferSlice go{words[0].buffer, 0, 4};
+  vk::Sequence sequence{.fills = {{words[2], std::byte{0}}},
+                        .count = 9,
+                        .reads = {words[2]},
+                        .watch = go,
+                        .host_words = {{words[0], {1, 1, 1}}, {words[1], {0}}},
+                        .measured = measured};
+  const auto add_step = [&](const ir::Program& program, std::vector<vk::BufferSlice> buffers) {
+    std::vector<std::uint64_t> sizes;
+    for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
+    const auto plan = dispatch::plan_resources(program, sizes);
+    if (!plan) return plain(plan);
+    return vk::bind_step(engine.pipelines(), engine.memory(),
+                         {.program = program,
+                          .plan = *plan,
+                          .buffers = buffers,
+                          .grid = {{1, 1, 1}},
+                          .name = std::string(program.name()),
+                          .caller_step = 0},
+                         sequence.repeated, sequence.gates);
+  };
+  if (auto added = add_step(add_one(), {words[2]}); !added) return added;
+  if (engine.device().has(vk::RuntimeFeature::ConditionalRendering)) {
+    sequence.repeated.back().condition = go;
+  } else {
+    sequence.repeated.back().indirect = words[0];
+  }
+  if (auto added = add_step(decide, {go, words[1]}); !added) return added;
+  auto recording = engine.record(std::move(sequence));
+  if (!recording) return plain(std::move(recording));
+  auto running = engine.start(std::move(*recording), {});
+  if (!running) return plain(std::move(running));
+  if (auto done = engine.finish(*running, vk::kNoTimeout); !done) return plain(std::move(done));
+  Bytes result(16);
+  if (auto read = running->recording->read(0, result); !read) return read;
+  return expect(words_of(result) == Words(4, 7));
+}
+
+Result<void> watched(Backend& backend) {
+  return dynamic_cast<vk::VulkanBackend&>(backend).call(
+      "watched", [](const std::shared_ptr<vk::Engine>& engine) -> Result<void> {
+        if (auto done = run_watched(*engine, false); !done) return done;
+        return run_watched(*engine, true);
+      });
+}
+
 Result<void> static_uploads(Backend& backend) {
   const Bytes payload = bytes_of(Words{1, 2});
   const std::vector<ByteSpan> payloads{payload};
@@ -251,6 +313,7 @@ constexpr std::array kScenarios{
     Scenario{"resident memory", resident_memory},
     Scenario{"submissions", submissions},
     Scenario{"indirect", indirect},
+    Scenario{"watched", watched},
     Scenario{"static uploads", static_uploads},
     Scenario{"trap", trapping, ErrorCode::Trapped},
     Scenario{"flush", flushing},

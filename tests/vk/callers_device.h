@@ -96,7 +96,7 @@ class CallersDevice {
     for (const char* name :
          {VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME,
           VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-          VK_EXT_MEMORY_BUDGET_EXTENSION_NAME}) {
+          VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME}) {
       if (snapshot.has_extension(name)) extensions_.push_back(name);
     }
     has_features_ = true;
@@ -110,6 +110,7 @@ class CallersDevice {
       version13_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
       robustness2_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT;
       float_atomics_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT;
+      conditional_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT;
       version11_.pNext = &version12_;
       version12_.pNext = &version13_;
       void** tail = &version13_.pNext;
@@ -119,6 +120,10 @@ class CallersDevice {
       }
       if (snapshot.has_extension(VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) {
         *tail = &float_atomics_;
+        tail = &float_atomics_.pNext;
+      }
+      if (snapshot.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME)) {
+        *tail = &conditional_;
       }
       features_.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
       features_.pNext = &version11_;
@@ -162,6 +167,7 @@ class CallersDevice {
   VkPhysicalDeviceVulkan13Features version13_{};
   VkPhysicalDeviceRobustness2FeaturesEXT robustness2_{};
   VkPhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics_{};
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional_{};
   std::unique_ptr<vk::FeatureChain> chain_;
 };
 

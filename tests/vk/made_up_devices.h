@@ -34,11 +34,12 @@ inline void make_current(vk::DeviceSnapshot& device) {
   device.api_version = VK_API_VERSION_1_3;
   device.features.timeline_semaphore = true;
   device.features.synchronization2 = true;
+  device.features.conditional_rendering = true;
   device.features.maintenance4 = true;
   device.features.int64 = true;
-  device.extensions = {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME,
-                       VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-                       VK_EXT_MEMORY_BUDGET_EXTENSION_NAME};
+  device.extensions = {
+      VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+      VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME};
   device.limits.push_descriptors = 32;
   device.limits.host_pointer_alignment = 4096;
 }
@@ -95,6 +96,7 @@ inline vk::DeviceSnapshot portability_device() {
   device.queue_families = {{kEverything, 1, 64}};
   device.memory_types = {{kLocal, 0}, {kLocal | kMapped | kCached, 0}};
   device.features.maintenance4 = false;
+  device.features.conditional_rendering = false;
   device.extensions = {vk::kPortabilitySubset, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME,
                        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME};
   return device;

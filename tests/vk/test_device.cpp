@@ -134,6 +134,10 @@ TEST_CASE("the functions of what is turned on are there") {
   if (device->has(RuntimeFeature::PushDescriptors)) {
     CHECK(there(functions.vkCmdPushDescriptorSetKHR));
   }
+  if (device->has(RuntimeFeature::ConditionalRendering)) {
+    CHECK(there(functions.vkCmdBeginConditionalRenderingEXT));
+    CHECK(there(functions.vkCmdEndConditionalRenderingEXT));
+  }
 }
 
 TEST_CASE("a queue for copies is the compute queue where there is no other") {

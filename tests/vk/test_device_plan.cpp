@@ -48,15 +48,18 @@ TEST_CASE("a discrete card: staged through its window, copies on their own queue
   for (const RuntimeFeature feature :
        {RuntimeFeature::TimelineSemaphores, RuntimeFeature::Synchronization2,
         RuntimeFeature::PushDescriptors, RuntimeFeature::TransferQueue,
-        RuntimeFeature::ExternalHostMemory, RuntimeFeature::MemoryBudget}) {
+        RuntimeFeature::ExternalHostMemory, RuntimeFeature::MemoryBudget,
+        RuntimeFeature::ConditionalRendering}) {
     CAPTURE(info(feature).name);
     CHECK(plan.has(feature));
   }
   CHECK(plan.features.timeline_semaphore);
   CHECK(plan.features.synchronization2);
+  CHECK(plan.features.conditional_rendering);
   CHECK(plan.extensions == std::vector<std::string>{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME,
                                                     VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-                                                    VK_EXT_MEMORY_BUDGET_EXTENSION_NAME});
+                                                    VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
+                                                    VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME});
   CHECK(plan.capabilities.has(Feature::Int64));
   CHECK(plan.quirks.empty());
   CHECK(notes(plan, "`Radeon RX 6800` is taken"));
@@ -192,15 +195,28 @@ TEST_CASE("each runtime feature can be masked off, and nothing else goes with it
   }
   CHECK_FALSE(masked(device, "-timeline_semaphores").features.timeline_semaphore);
   CHECK_FALSE(masked(device, "-synchronization2").features.synchronization2);
+  CHECK_FALSE(masked(device, "-conditional_rendering").features.conditional_rendering);
   CHECK_FALSE(masked(device, "-transfer_queue").transfer_family);
   CHECK_FALSE(masked(device, "-in_place_memory").memory.writes_in_place);
   for (const auto& [mask, extension] :
        {std::pair("-push_descriptors", VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME),
         std::pair("-external_host_memory", VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME),
-        std::pair("-memory_budget", VK_EXT_MEMORY_BUDGET_EXTENSION_NAME)}) {
+        std::pair("-memory_budget", VK_EXT_MEMORY_BUDGET_EXTENSION_NAME),
+        std::pair("-conditional_rendering", VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME)}) {
     CHECK(turns_on(whole, extension));
     CHECK_FALSE(turns_on(masked(device, mask), extension));
   }
+}
+
+TEST_CASE("conditional rendering takes both the extension and its feature") {
+  DeviceSnapshot device = rebar_device();
+  device.features.conditional_rendering = false;
+  CHECK_FALSE(plan_of(device).has(RuntimeFeature::ConditionalRendering));
+  CHECK_FALSE(turns_on(plan_of(device), VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
+  device = rebar_device();
+  std::erase(device.extensions, VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME);
+  CHECK_FALSE(plan_of(device).has(RuntimeFeature::ConditionalRendering));
+  CHECK_FALSE(plan_of(device).features.conditional_rendering);
 }
 
 TEST_CASE("a list applies from left to right, to kernels and runtime alike") {

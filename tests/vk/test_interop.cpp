@@ -32,8 +32,8 @@ void check_kernel(Device& device) {
   REQUIRE(prepared);
   const Words x{1, 2};
   const Words y{3, 4};
-  const auto outputs = prepared->run(std::vector<ByteSpan>{bytes_of(x), {}, bytes_of(y), {}},
-                                     {.variables = {{0, 10}}});
+  const auto outputs =
+      prepared->run(std::vector<ByteSpan>{bytes_of(x), {}, bytes_of(y), {}}, {.parameters = {10}});
   REQUIRE(outputs);
   CHECK(words_of((*outputs)[0]) == Words{14, 25});
 }
@@ -246,6 +246,15 @@ TEST_CASE("features are found in structs of single features and in those of vers
   CHECK_FALSE(on.memory_model_device_scope);
   CHECK_FALSE(on.storage16);
 
+  SUBCASE("and in those of extensions") {
+    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional{};
+    conditional.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT;
+    CHECK_FALSE(on.conditional_rendering);
+    core.pNext = &conditional;
+    CHECK_FALSE(features_in(&core).conditional_rendering);
+    conditional.conditionalRendering = VK_TRUE;
+    CHECK(features_in(&core).conditional_rendering);
+  }
   SUBCASE("a robust access without null descriptors does not stand for empty buffers") {
     VkPhysicalDeviceRobustness2FeaturesEXT robustness{};
     robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT;

@@ -4,8 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "felsite/telemetry.h"
-#include "vk/backend_on_device.h"
+#include "vk/hand_made_sequences.h"
 #include "vk/resident_sequence.h"
 
 using namespace felsite;
@@ -33,13 +32,6 @@ void counting_barriers(VolkDeviceTable& table) {
   using Table = VolkDeviceTable;
   count_calls<&Table::vkCmdPipelineBarrier>(table, &Table::vkCmdPipelineBarrier);
   count_calls<&Table::vkCmdPipelineBarrier2>(table, &Table::vkCmdPipelineBarrier2);
-}
-
-template <class Work>
-Telemetry counted(Work work) {
-  const Telemetry before = telemetry_snapshot();
-  work();
-  return difference(telemetry_snapshot(), before);
 }
 
 ir::Fingerprint key(std::uint64_t number) { return vk::RecordingKey().add(number).hash(); }

@@ -14,7 +14,7 @@ using Words = std::vector<std::uint32_t>;
 
 namespace {
 
-constexpr VariableValue kFactor10{.variable = 0, .value = 10};
+const Words kFactor10{10};
 
 // The inputs of add_scaled.
 struct AddScaledInputs {
@@ -38,7 +38,7 @@ TEST_CASE("a kernel gets its buffers and parameters, and gives its results in de
     const HandMade made = add_scaled(parameters_in_buffer);
     const AddScaledInputs inputs{.x = {1, 2, 3, 4, 5}, .y = {100, 200, 300, 400, 500}};
     const auto outputs = run_kernel(*device, made.kernel, made.program, inputs.spans(),
-                                    {.grid = {2, 1, 1}, .variables = {kFactor10}});
+                                    {.grid = {2, 1, 1}, .parameters = kFactor10});
     check_ok(outputs);
     REQUIRE(outputs->size() == 4);
     CHECK(words_of((*outputs)[0]) == Words{112, 222, 332, 442, 552});
@@ -56,7 +56,7 @@ TEST_CASE("empty and tiny buffers can be bound") {
     const AddScaledInputs inputs{
         .x = Words(count, 3), .unused = {}, .y = Words(count, 1), .kept = {}};
     const auto outputs = run_kernel(*device, made.kernel, made.program, inputs.spans(),
-                                    {.grid = {1, 1, 1}, .variables = {kFactor10}});
+                                    {.grid = {1, 1, 1}, .parameters = kFactor10});
     check_ok(outputs);
     CHECK(words_of((*outputs)[0]) == Words(count, 32));
     // An empty buffer has room for one element of any type.
@@ -71,7 +71,7 @@ TEST_CASE("a grid of nothing runs nothing") {
   const HandMade made = add_scaled();
   const AddScaledInputs inputs{.x = {1}, .y = {5}};
   const auto outputs = run_kernel(*device, made.kernel, made.program, inputs.spans(),
-                                  {.grid = {0, 1, 1}, .variables = {kFactor10}});
+                                  {.grid = {0, 1, 1}, .parameters = kFactor10});
   check_ok(outputs);
   CHECK(words_of((*outputs)[0]) == Words{5});
   check_validation(*device);
@@ -84,7 +84,7 @@ TEST_CASE("a bound kernel goes on where its last submission ended, until it is w
   check_ok(prepared);
   const AddScaledInputs inputs{.x = {1, 2}, .y = {0, 0}};
   auto bound =
-      prepared->bind(inputs.spans(), {.variables = {kFactor10}, .measure_device_time = true});
+      prepared->bind(inputs.spans(), {.parameters = kFactor10, .measure_device_time = true});
   check_ok(bound);
   const auto timing = bound->submit_and_wait(5);
   check_ok(timing);
@@ -159,7 +159,7 @@ TEST_CASE("what the device cannot run is refused with limit and request") {
   SUBCASE("a grid too large") {
     if (limits.workgroup_count[1] == UINT32_MAX) return;
     const std::uint32_t count = limits.workgroup_count[1] + 1;
-    const Error error = run(made.kernel, {.grid = {1, count, 1}, .variables = {kFactor10}});
+    const Error error = run(made.kernel, {.grid = {1, count, 1}, .parameters = kFactor10});
     CHECK(error.code == ErrorCode::UnsupportedFeature);
     CHECK(error.context.requested == count);
     CHECK(error.context.available == limits.workgroup_count[1]);
@@ -168,21 +168,21 @@ TEST_CASE("what the device cannot run is refused with limit and request") {
   SUBCASE("a workgroup too large") {
     codegen::Kernel kernel = made.kernel;
     kernel.workgroup_size = {limits.workgroup_size[0], limits.workgroup_size[1], 1};
-    const Error error = run(kernel, {.variables = {kFactor10}});
+    const Error error = run(kernel, {.parameters = kFactor10});
     CHECK(error.code == ErrorCode::UnsupportedFeature);
     CHECK(error.context.available == limits.workgroup_invocations);
   }
   SUBCASE("too many push constants") {
     codegen::Kernel kernel = made.kernel;
     kernel.parameters.resize(limits.push_constant_bytes / 4 + 1, kernel.parameters[0]);
-    const Error error = run(kernel, {.variables = {kFactor10}});
+    const Error error = run(kernel, {.parameters = kFactor10});
     CHECK(error.code == ErrorCode::UnsupportedFeature);
     CHECK(error.context.available == limits.push_constant_bytes);
   }
-  SUBCASE("a variable without a value") {
+  SUBCASE("a parameter without a value") {
     const Error error = run(made.kernel, {});
     CHECK(error.code == ErrorCode::BadInputs);
-    CHECK(error.message == "The variable `factor` was given no value.");
+    CHECK(error.message == "The segment's parameter 0 was given no value.");
   }
   SUBCASE("inputs that do not fit the program") {
     const auto result = run_kernel(*device, made.kernel, made.program, {}, {});
@@ -275,7 +275,7 @@ TEST_CASE("several threads run one prepared kernel on one device") {
     threads.emplace_back([&, seed] {
       for (std::uint32_t round = 0; round < 20; ++round) {
         const AddScaledInputs inputs{.x = {seed, round}, .y = {0, 0}};
-        const auto outputs = prepared->run(inputs.spans(), {.variables = {kFactor10}});
+        const auto outputs = prepared->run(inputs.spans(), {.parameters = kFactor10});
         if (outputs && words_of((*outputs)[0]) == Words{10 * seed + 1, 10 * round + 1}) ++right;
       }
     });

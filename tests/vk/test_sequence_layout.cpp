@@ -72,7 +72,7 @@ LaidOut lay_out(vk::Engine& engine, const Submission& submission) {
   return made;
 }
 
-bool overlap(const BufferSlice& a, const BufferSlice& b) {
+bool share_bytes(const BufferSlice& a, const BufferSlice& b) {
   return a.buffer == b.buffer &&
          std::max(a.offset, b.offset) < std::min(a.offset + a.bytes, b.offset + b.bytes);
 }
@@ -126,7 +126,7 @@ void check_staging(const LaidOut& made, const vk::MemoryStrategy& strategy) {
   for (std::size_t i = 0; i < made.sequence.uploads.size(); ++i) {
     const BufferSlice& upload = made.sequence.uploads[i];
     const bool waits = std::ranges::any_of(
-        by_device, [&](const BufferSlice& earlier) { return overlap(earlier, upload); });
+        by_device, [&](const BufferSlice& earlier) { return share_bytes(earlier, upload); });
     const bool expected = upload.bytes != 0 && (waits || !strategy.writes_in_place);
     const std::uint64_t at = made.layout.upload_offsets[i];
     CHECK((at != kNotStaged) == expected);

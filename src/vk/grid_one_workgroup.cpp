@@ -1,0 +1,190 @@
+// A grid that fits one workgroup: grid barriers are workgroup barriers, and the kernel runs its
+// passes itself.
+#include <algorithm>
+
+#include "vk/grid_steps.h"
+
+namespace felsite::vk {
+namespace {
+
+using ir::BufferId;
+
+// Of the words that the kernel counts its passes in.
+constexpr std::uint64_t kLeft = 0;
+constexpr std::uint64_t kRun = 4;
+constexpr std::uint64_t kConverged = 8;
+constexpr std::uint64_t kPassBytes = 16;
+
+// Passes of one dispatch: long enough that starting it costs little beside them, and short enough
+// for a display or a watchdog.
+constexpr std::uint32_t kPassesAtOnce = 2048;
+
+// Then the first pass is the last one.
+bool flag_is_never_set(const GridRequest& request) {
+  if (request.config.convergence.kind != Convergence::Kind::Flag) return false;
+  const auto flag = request.program.find_buffer(request.config.convergence.flag);
+  return !std::ranges::binary_search(dispatch::changed_buffers(request.program), *flag);
+}
+
+class OneWorkgroupStep {
+ public:
+  OneWorkgroupStep(Engine& engine, const GridRequest& request, Sequence& out)
+      : engine_(engine),
+        request_(request),
+        out_(out),
+        is_never_set_(flag_is_never_set(request)),
+        bound_(is_never_set_ ? 1 : request.config.fixpoint_iterations.value_or(1)),
+        compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
+
+  Result<void> add() {
+    const bool one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
+    if (compares_ && !dispatch::kernel_sees_changes(request_.program, one_dimensional)) {
+      return add_single_passes();
+    }
+    auto plan = plan_grid_sync(request_.program,
+                               {.many_passes = bound_ > 1,
+                                .report_changes = compares_,
+                                .one_dimensional = one_dimensional,
+                                .whole = true,
+                                .passes_in_kernel = bound_ > 1});
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    const GridSegment& segment = plan->segments.front();
+    if (auto made = bind(segment); !made) return made;
+    if (auto made = add_step(segment); !made) return made;
+    PassRecord& record = out_.passes.emplace();
+    record.bound = request_.config.fixpoint_iterations.value_or(1);
+    record.rests = is_never_set_;
+    if (bound_ == 1) {
+      record.always = 1;
+    } else {
+      record.counted = BufferSlice{passes_, kRun, 4};
+      record.converged = BufferSlice{passes_, kConverged, 4};
+    }
+    record.launches_in_pass = 1;
+    return {};
+  }
+
+ private:
+  // A pass is one dispatch, and others compare what it left.
+  Result<void> add_single_passes() {
+    GridSteps steps(engine_, request_);
+    if (auto made = steps.put_together(); !made) return made;
+    bool too_long = false;
+    return add_passes(steps, out_, too_long);
+  }
+
+  Result<void> bind(const GridSegment& segment) {
+    GridSteps own(engine_, request_);
+    for (const SegmentBuffer& buffer : segment.buffers) {
+      BufferSlice slice;
+      if (buffer.kind == SegmentBuffer::Kind::Program) {
+        slice = request_.buffers[buffer.source];
+        // Memory of the workgroup has none here.
+        if (request_.program.buffer(buffer.source).access == ir::Access::Workgroup) slice = {};
+      } else if (buffer.kind == SegmentBuffer::Kind::Before) {
+        const BufferSlice& now = request_.buffers[buffer.source];
+        const std::uint64_t bytes = (now.bytes + 3) / 4 * 4;
+        auto made = engine_.memory().make(Place::Device, bytes, request_.name + " state before");
+        if (!made) return std::unexpected(std::move(made.error()));
+        slice = {std::move(*made), 0, now.bytes};
+        befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});
+      } else {
+        auto made = own.control(kPassBytes, to_string(buffer.kind));
+        if (!made) return std::unexpected(std::move(made.error()));
+        const bool passes = buffer.kind == SegmentBuffer::Kind::Passes;
+        (passes ? passes_ : changed_) = *made;
+        slice = {std::move(*made), 0, passes ? kPassBytes : 4};
+      }
+      slices_.push_back(std::move(slice));
+    }
+    // The state before the first pass.
+    for (const auto& [now, before] : befores_) {
+      if (now.bytes == 0) continue;
+      auto step = own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
+                          now.bytes / 4);
+      if (!step) return std::unexpected(std::move(step.error()));
+      out_.prefix.push_back(std::move(*step));
+    }
+    if (passes_ != nullptr) {
+      out_.host_words.emplace_back();
+      out_.host_words.back().target = BufferSlice{passes_, 0, kPassBytes};
+      out_.host_words.back().words = {bound_, 0, 0, 0};
+    }
+    return {};
+  }
+
+  Result<void> add_step(const GridSegment& segment) {
+    codegen::Segment lowered(segment.program);
+    lowered.one_workgroup.emplace();
+    lowered.one_workgroup->grid = request_.grid;
+    if (bound_ > 1) lowered.one_workgroup->passes = pass_loop(segment);
+    auto kernel = engine_.pipelines().get(lowered);
+    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    dispatch::BindingPlan bindings;
+    for (BufferId id = 0; id < slices_.size(); ++id) {
+      const std::uint64_t size = ir::info(segment.program.buffer(id).element).bytes;
+      bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
+    }
+    auto parameters = parameter_words(**kernel, bindings, request_.grid, {});
+    if (!parameters) return std::unexpected(std::move(parameters.error()));
+    KernelStep step{.kernel = std::move(*kernel),
+                    .buffers = {},
+                    .grid = {1, 1, 1},
+                    .indirect = {},
+                    .parameters = std::move(*parameters),
+                    .name = request_.name,
+                    .caller_step = 0};
+    step.counts_as_launch = false;
+    for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
+      step.buffers.push_back(slices_[binding.buffer]);
+    }
+    if (bound_ == 1) {
+      out_.prefix.push_back(std::move(step));
+      return {};
+    }
+    // One dispatch runs all passes, unless a loop budget makes it stop before.
+    out_.repeated.push_back(std::move(step));
+    out_.count = bound_;
+    out_.watch = BufferSlice{passes_, kLeft, 4};
+    return {};
+  }
+
+  codegen::PassLoop pass_loop(const GridSegment& segment) const {
+    codegen::PassLoop passes;
+    passes.most = kPassesAtOnce;
+    const bool has_flag = request_.config.convergence.kind == Convergence::Kind::Flag;
+    for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+      const SegmentBuffer& buffer = segment.buffers[id];
+      if (buffer.kind == SegmentBuffer::Kind::Passes) passes.control = id;
+      if (buffer.kind == SegmentBuffer::Kind::Changed) passes.changed = id;
+      const bool is_flag = has_flag && buffer.kind == SegmentBuffer::Kind::Program &&
+                           request_.program.buffer(buffer.source).name ==
+                               request_.config.convergence.flag;
+      if (is_flag) passes.changed = id;
+    }
+    return passes;
+  }
+
+  Engine& engine_;
+  const GridRequest& request_;
+  Sequence& out_;
+  const bool is_never_set_;
+  const std::uint32_t bound_;
+  const bool compares_;
+  std::vector<BufferSlice> slices_;  // by BufferId of the segment
+  struct Compared {
+    BufferSlice now;
+    BufferSlice before;
+  };
+  std::vector<Compared> befores_;
+  SharedBuffer passes_;
+  SharedBuffer changed_;
+};
+
+}  // namespace
+
+Result<void> add_one_workgroup(Engine& engine, const GridRequest& request, Sequence& sequence) {
+  return OneWorkgroupStep(engine, request, sequence).add();
+}
+
+}  // namespace felsite::vk

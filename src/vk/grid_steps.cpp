@@ -1,0 +1,352 @@
+#include "vk/grid_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dispatch/counters.h"
+#include "vk/vulkan_error.h"
+
+namespace felsite::vk {
+namespace {
+
+using ir::BufferId;
+using Grid = std::array<std::uint32_t, 3>;
+
+// Of a buffer bound as words: what pads it is the runtime's, and never changes.
+BufferSlice as_words(const BufferSlice& slice) {
+  BufferSlice words = slice;
+  words.bytes = (slice.bytes + 3) / 4 * 4;
+  return words;
+}
+
+}  // namespace
+
+std::optional<BufferId> GridSteps::flag() const {
+  if (convergence() != Convergence::Kind::Flag) return std::nullopt;
+  return request_.program.find_buffer(request_.config.convergence.flag);
+}
+
+std::vector<std::uint64_t> GridSteps::lengths() const {
+  std::vector<std::uint64_t> lengths;
+  for (const dispatch::BoundBuffer& buffer : request_.bindings.buffers) {
+    lengths.push_back(buffer.count);
+  }
+  return lengths;
+}
+
+bool GridSteps::has_conditions() const {
+  return engine_.device().plan().has(RuntimeFeature::ConditionalRendering);
+}
+
+std::uint64_t GridSteps::alignment() const {
+  return std::max<std::uint64_t>(
+      engine_.device().snapshot().limits.storage_buffer_alignment, 16);
+}
+
+Result<void> GridSteps::cut(bool store_choices) {
+  return make_plan({.store_choices = store_choices});
+}
+
+Result<void> GridSteps::put_together() {
+  is_whole_ = true;
+  return make_plan({.whole = true});
+}
+
+Result<void> GridSteps::make_plan(GridSyncOptions options) {
+  options.many_passes = bound() > 1;
+  options.report_changes = compares();
+  options.one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
+  auto plan = plan_grid_sync(request_.program, options);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  plan_ = std::move(*plan);
+  kernels_.assign(plan_.segments.size(), nullptr);
+  return make_kept();
+}
+
+Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_view what) {
+  constexpr std::uint64_t kMostWords = UINT32_MAX;
+  if (words > kMostWords) {
+    return std::unexpected(over_limit(
+        fmt::format("What invocations keep across grid barriers takes {} words, and an index has "
+                    "32 bits.",
+                    words),
+        "use a smaller grid, or keep fewer values across barriers.",
+        engine_.device().snapshot().name, words, kMostWords));
+  }
+  return engine_.memory().make(Place::Device, words * 4,
+                               fmt::format("{} {}", request_.name, what));
+}
+
+Result<void> GridSteps::make_kept() {
+  const auto& size = request_.program.workgroup_size();
+  const std::uint64_t groups =
+      std::uint64_t{request_.grid[0]} * request_.grid[1] * request_.grid[2];
+  const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
+  const auto make = [&](std::uint64_t words, std::string_view what,
+                        SharedBuffer& out) -> Result<void> {
+    auto made = device_words(words, what);
+    if (!made) return std::unexpected(std::move(made.error()));
+    out = std::move(*made);
+    return {};
+  };
+  if (plan_.spill_words != 0) {
+    if (auto made = make(lanes * plan_.spill_words, "spill", spill_); !made) return made;
+  }
+  if (plan_.group_words != 0) {
+    if (auto made = make(groups * plan_.group_words, "group spill", group_spill_); !made) {
+      return made;
+    }
+  }
+  kept_.assign(request_.program.buffers().size(), nullptr);
+  for (const BufferId id : plan_.kept) {
+    const ir::BufferDecl& buffer = request_.program.buffer(id);
+    const std::uint64_t bytes = groups * buffer.count * ir::info(buffer.element).bytes;
+    if (auto made = make((bytes + 3) / 4, "kept memory", kept_[id]); !made) return made;
+  }
+  shadows_.assign(request_.program.buffers().size(), nullptr);
+  if (!compares()) return {};
+  for (const BufferId id : plan_.evolving) {
+    if (std::ranges::binary_search(plan_.reported, id)) continue;
+    const BufferSlice words = as_words(request_.buffers[id]);
+    if (auto made = make(words.bytes / 4, "state before", shadows_[id]); !made) return made;
+  }
+  return {};
+}
+
+BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer, const PassBuffers& pass) const {
+  const auto whole = [](const SharedBuffer& b) { return BufferSlice{b, 0, b->bytes()}; };
+  switch (buffer.kind) {
+    case SegmentBuffer::Kind::Program:
+      return pass.flag && buffer.source == flag() ? *pass.flag : request_.buffers[buffer.source];
+    case SegmentBuffer::Kind::Trips:
+      return pass.trip_words.value_or(BufferSlice{});
+    case SegmentBuffer::Kind::Choices:
+      return pass.choices.value_or(BufferSlice{});
+    case SegmentBuffer::Kind::Spill:
+      return whole(spill_);
+    case SegmentBuffer::Kind::GroupSpill:
+      return whole(group_spill_);
+    case SegmentBuffer::Kind::Kept:
+      return whole(kept_[buffer.source]);
+    case SegmentBuffer::Kind::Changed:
+      return pass.changed.value_or(BufferSlice{});
+    case SegmentBuffer::Kind::Before:
+    case SegmentBuffer::Kind::Passes:
+      break;  // of whole programs only
+  }
+  return {};
+}
+
+Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parameters) {
+  SharedKernel& known = kernels_[number];
+  if (known != nullptr) return known;
+  const GridSegment& segment = plan_.segments[number];
+  codegen::Segment lowered(segment.program);
+  const auto trips = std::ranges::find(segment.buffers, SegmentBuffer::Kind::Trips,
+                                       &SegmentBuffer::kind);
+  if (with_parameters && trips != segment.buffers.end()) {
+    lowered.parameters = static_cast<BufferId>(trips - segment.buffers.begin());
+  }
+  if (is_whole_) {
+    lowered.one_workgroup.emplace();
+    lowered.one_workgroup->grid = request_.grid;
+  } else {
+    lowered.grid_in_parts = !fits_one_dispatch(
+        request_.grid, engine_.device().snapshot().limits.workgroup_count);
+  }
+  auto kernel = engine_.pipelines().get(lowered);
+  if (!kernel) {
+    kernel.error().context.segment = number;
+    return std::unexpected(std::move(kernel.error()));
+  }
+  return known = std::move(*kernel);
+}
+
+Result<KernelStep> GridSteps::segment(std::uint32_t number, const PassBuffers& pass) {
+  auto kernel = kernel_of(number, !pass.trip_words);
+  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  const GridSegment& segment = plan_.segments[number];
+  std::vector<BufferSlice> slices;
+  dispatch::BindingPlan bindings;
+  bindings.buffers.resize(segment.buffers.size());
+  for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+    slices.push_back(slice_of(segment.buffers[id], pass));
+    const ir::BufferDecl& buffer = segment.program.buffer(id);
+    bindings.buffers[id].count =
+        segment.buffers[id].kind == SegmentBuffer::Kind::Program
+            ? request_.bindings.buffers[segment.buffers[id].source].count
+            : slices.back().bytes / ir::info(buffer.element).bytes;
+  }
+  auto parameters = parameter_words(**kernel, bindings, request_.grid, pass.trips);
+  if (!parameters) return std::unexpected(std::move(parameters.error()));
+  KernelStep step{.kernel = std::move(*kernel),
+                  .buffers = {},
+                  .grid = is_whole_ ? Grid{1, 1, 1} : request_.grid,
+                  .indirect = {},
+                  .parameters = std::move(*parameters),
+                  .name = plan_.segments.size() == 1
+                              ? request_.name
+                              : fmt::format("{} segment {}", request_.name, number),
+                  .caller_step = 0};
+  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
+    step.buffers.push_back(slices[binding.buffer]);
+  }
+  if (plan_.segments.size() > 1) {
+    step.segment = SegmentPlace{number, static_cast<std::uint32_t>(plan_.segments.size())};
+  }
+  return step;
+}
+
+Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
+                                  std::vector<BufferSlice> buffers, std::uint64_t invocations,
+                                  std::span<const std::uint32_t> parameters) {
+  if (!program) return std::unexpected(program.error());
+  codegen::Segment lowered(*program);
+  if (!parameters.empty()) lowered.parameters = 0;
+  const std::uint64_t size = program->workgroup_size()[0];
+  const std::uint64_t groups = (invocations + size - 1) / size;
+  const Grid grid{static_cast<std::uint32_t>(groups), 1, 1};
+  lowered.grid_in_parts =
+      !fits_one_dispatch(grid, engine_.device().snapshot().limits.workgroup_count);
+  auto kernel = engine_.pipelines().get(lowered);
+  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  if (!parameters.empty()) buffers.insert(buffers.begin(), BufferSlice{});
+  dispatch::BindingPlan bindings;
+  for (const BufferSlice& slice : buffers) {
+    bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slice.bytes / 4});
+  }
+  auto words = parameter_words(**kernel, bindings, grid, parameters);
+  if (!words) return std::unexpected(std::move(words.error()));
+  KernelStep step{.kernel = std::move(*kernel),
+                  .buffers = {},
+                  .grid = grid,
+                  .indirect = {},
+                  .parameters = std::move(*words),
+                  .name = std::string(program->name()),
+                  .caller_step = {}};
+  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
+    step.buffers.push_back(buffers[binding.buffer]);
+  }
+  return step;
+}
+
+Result<std::vector<KernelStep>> GridSteps::comparisons(const BufferSlice& changed) {
+  std::vector<KernelStep> made;
+  for (const BufferId id : plan_.evolving) {
+    if (shadows_[id] == nullptr) continue;
+    const BufferSlice now = as_words(request_.buffers[id]);
+    const BufferSlice before{shadows_[id], 0, now.bytes};
+    if (now.bytes == 0) continue;
+    auto step = own(dispatch::compare_program(), {now, before, changed}, now.bytes / 4);
+    if (!step) return std::unexpected(std::move(step.error()));
+    made.push_back(std::move(*step));
+  }
+  return made;
+}
+
+std::vector<Grid> GridSteps::compared_grids() const {
+  std::vector<Grid> grids;
+  for (const BufferId id : plan_.evolving) {
+    const std::uint64_t words = as_words(request_.buffers[id]).bytes / 4;
+    if (shadows_[id] == nullptr || words == 0) continue;
+    const std::uint64_t size = dispatch::kGridKernelSize;
+    grids.push_back({static_cast<std::uint32_t>((words + size - 1) / size), 1, 1});
+  }
+  return grids;
+}
+
+std::vector<GridPart> GridSteps::parts_of(const Grid& grid) const {
+  return grid_parts(grid, engine_.device().snapshot().limits.workgroup_count);
+}
+
+Result<SharedBuffer> GridSteps::control(std::uint64_t bytes, std::string_view what) {
+  return engine_.memory().make(Place::Control, bytes, fmt::format("{} {}", request_.name, what));
+}
+
+std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {
+  std::vector<KernelStep> parts;
+  for (const GridPart& part : parts_of(step.grid)) {
+    KernelStep piece = step;
+    piece.grid = part.grid;
+    piece.base = part.base;
+    parts.push_back(std::move(piece));
+  }
+  return parts;
+}
+
+Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence& sequence) {
+  if (request.route == dispatch::Route::OneWorkgroup) {
+    return add_one_workgroup(engine, request, sequence);
+  }
+  GridSteps steps(engine, request);
+  if (auto made = steps.cut(/*store_choices=*/false); !made) return made;
+  bool too_long = !steps.plan().host_knows_way;
+  if (!too_long) {
+    if (auto added = add_passes(steps, sequence, too_long); !added || !too_long) return added;
+  }
+  GridSteps on_device(engine, request);
+  if (auto made = on_device.cut(/*store_choices=*/true); !made) return made;
+  return add_way(on_device, sequence);
+}
+
+std::vector<std::uint64_t> segment_times(const Sequence& sequence,
+                                         std::span<const std::uint64_t> step_ns) {
+  if (step_ns.empty() || !sequence.passes) return {step_ns.begin(), step_ns.end()};
+  std::vector<std::uint64_t> times(sequence.passes->segments);
+  for (std::size_t i = 0; i < step_ns.size(); ++i) {
+    const std::size_t prefix = sequence.prefix.size();
+    const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
+    if (step.caller_step) times[step.segment ? step.segment->index : 0] += step_ns[i];
+  }
+  return times;
+}
+
+Result<PassesRun> passes_of(const Recording& recording) {
+  const PassRecord& record = *recording.sequence().passes;
+  PassesRun run{record.always, record.rests};
+  const auto word = [&](const BufferSlice& slice) -> Result<std::uint32_t> {
+    auto words = recording.read_words(slice);
+    if (!words) return std::unexpected(std::move(words.error()));
+    return words->front();
+  };
+  for (const BufferSlice& slice : record.ran) {
+    const auto ran = word(slice);
+    if (!ran) return std::unexpected(ran.error());
+    if (*ran != 0) ++run.passes;
+  }
+  if (record.counted) {
+    const auto counted = word(*record.counted);
+    if (!counted) return std::unexpected(counted.error());
+    run.passes += *counted;
+  }
+  if (record.left) {
+    const auto left = recording.read_words(*record.left);
+    if (!left) return std::unexpected(left.error());
+    run.converged = std::ranges::all_of(*left, [](std::uint32_t w) { return w == 0; });
+  }
+  if (record.converged) {
+    const auto converged = word(*record.converged);
+    if (!converged) return std::unexpected(converged.error());
+    run.converged = *converged != 0;
+  }
+  std::uint64_t launches = std::uint64_t{record.launches_in_pass} * run.passes;
+  if (record.launches) {
+    const auto counted = word(*record.launches);
+    if (!counted) return std::unexpected(counted.error());
+    launches += *counted;
+  }
+  dispatch::count(Counter::Launches, launches);
+  dispatch::count(Counter::PassesRun, run.passes);
+  if (run.converged) dispatch::count(Counter::PassesSkipped, record.bound - run.passes);
+  if (record.segments > 1) {
+    dispatch::count(Counter::GridSyncSplits);
+    dispatch::count(Counter::GridSyncSegments, record.segments);
+    const std::uint64_t points =
+        launches > run.passes ? launches - run.passes : 0;
+    dispatch::count(Counter::GridSyncPoints, points);
+  }
+  return run;
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,199 @@
+// What happens each time a recording runs: bytes and words in, submissions, results out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "dispatch/counters.h"
+#include "vk/kernel_status.h"
+#include "vk/recording.h"
+#include "vk/sequence_checks.h"
+
+namespace felsite::vk {
+namespace {
+
+// Runs of a longer block in one submission: a display or a watchdog must survive it.
+constexpr std::uint32_t kMostRunsAtOnce = 64;
+
+void name_segment(Error& error, const SegmentPlace& segment) {
+  error.context.segment = segment.index;
+  if (error.message.ends_with('.')) error.message.pop_back();
+  error.message += fmt::format(", in segment {} of {}.", segment.index + 1, segment.count);
+}
+
+}  // namespace
+
+// Gives the number of bytes that were uploaded.
+Result<std::uint64_t> Recording::put_in_place(std::span<const ByteSpan> uploads) {
+  std::uint64_t uploaded = 0;
+  for (std::size_t i = 0; i < sequence_.uploads.size(); ++i) {
+    const std::uint64_t staged = layout_.upload_offsets[i];
+    Buffer& target = staged == kNotStaged ? *sequence_.uploads[i].buffer : *upload_;
+    const std::uint64_t at = staged == kNotStaged ? sequence_.uploads[i].offset : staged;
+    if (auto written = target.write(at, uploads[i]); !written) {
+      return std::unexpected(std::move(written.error()));
+    }
+    uploaded += uploads[i].size();
+  }
+  for (const HostWords& words : sequence_.host_words) {
+    const auto bytes = std::as_bytes(std::span(words.words));
+    if (auto written = words.target.buffer->write(words.target.offset, bytes); !written) {
+      return std::unexpected(std::move(written.error()));
+    }
+  }
+  return uploaded;
+}
+
+Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> uploads,
+                                 const WorkQueue* other, Ticket after) {
+  block_runs_ = 0;
+  pace_ = {};
+  // The last run ended in another error before anybody saw what the kernels had reported.
+  if (status_unread_) {
+    if (auto cleared = clear_status(); !cleared) {
+      return std::unexpected(std::move(cleared.error()));
+    }
+  }
+  const auto uploaded = put_in_place(uploads);
+  if (!uploaded) return std::unexpected(uploaded.error());
+  status_unread_ = true;
+  auto ticket = submit_beginning(queue, other, after);
+  if (ticket) dispatch::count(Counter::UploadBytes, *uploaded);
+  return ticket;
+}
+
+Result<Ticket> Recording::submit_beginning(WorkQueue& queue, const WorkQueue* other, Ticket after) {
+  const std::uint32_t most = std::max(kMostRunsAtOnce / std::max(runs_.often, 1u), 1u);
+  std::uint32_t left = runs_.times;
+  std::array<Portion, 3> portions{{{.part = kBeginning}}};
+  std::size_t count = 1;
+  while (true) {
+    const std::uint32_t times = std::min(left, most);
+    if (times != 0) portions[count++] = {.part = kBlock, .times = times};
+    left -= times;
+    if (left == 0 && runs_.times != 0) portions[count++] = {.part = kEpilogue};
+    auto ticket = submit_portions(queue, std::span(portions).first(count), other, after);
+    if (!ticket || left == 0) return ticket;
+    count = 0;
+    other = nullptr;
+  }
+}
+
+// As one submission. What was submitted is counted, however the run ends.
+Result<Ticket> Recording::submit_portions(WorkQueue& queue, std::span<const Portion> portions,
+                                          const WorkQueue* other, Ticket after) {
+  Contents all;
+  std::vector<VkCommandBuffer> batch;
+  std::span<const VkCommandBuffer> commands(&commands_[portions[0].part], 1);
+  const bool is_one = portions.size() == 1 && portions[0].times == 1;  // which allocates nothing
+  for (const auto& [part, times] : portions) {
+    if (!is_one) batch.insert(batch.end(), times, commands_[part]);
+    all.launches += times * contents_[part].launches;
+    all.barriers += times * contents_[part].barriers;
+    all.block_runs += times * contents_[part].block_runs;
+  }
+  if (!is_one) commands = batch;
+  auto ticket = queue.submit(commands, other, after);
+  if (!ticket) return ticket;
+  last_ticket_ = *ticket;
+  last_part_ = portions.back().part;
+  block_runs_ += all.block_runs;
+  dispatch::count(Counter::Launches, all.launches);
+  dispatch::count(Counter::Barriers, all.barriers);
+  return ticket;
+}
+
+Result<bool> Recording::look() {
+  if (!layout_.watched || last_part_ == kEpilogue) return false;
+  next_part_ = kEpilogue;
+  if (block_runs_ < sequence_.count) {
+    const auto word = read_words(*sequence_.watch);
+    if (!word) return std::unexpected(word.error());
+    if (word->front() != 0) next_part_ = kBlock;
+  }
+  return has(next_part_);
+}
+
+Result<Ticket> Recording::go_on(WorkQueue& queue, std::chrono::nanoseconds took) {
+  // The clock has room for one run.
+  std::uint32_t runs = 1;
+  if (next_part_ == kBlock && !sequence_.measured) {
+    runs = pace_.next(took, sequence_.count - block_runs_);
+  }
+  std::array<Portion, 2> portions;
+  std::size_t count = 0;
+  if (runs_.line != 0 && runs >= runs_.line) {
+    if (auto ready = record_line(); !ready) return std::unexpected(std::move(ready.error()));
+    portions[count++] = {.part = kLine, .times = runs / runs_.line};
+    runs %= runs_.line;
+  }
+  if (runs != 0) portions[count++] = {.part = next_part_, .times = runs};
+  return submit_portions(queue, std::span(portions).first(count), nullptr, 0);
+}
+
+Result<void> Recording::check_status() {
+  Result<void> done = check_steps(sequence_.prefix, layout_.prefix_control);
+  if (done) done = check_steps(sequence_.repeated, layout_.repeated_control);
+  if (done) status_unread_ = false;
+  return done;
+}
+
+Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
+                                    const std::vector<ControlBlocks>& blocks) {
+  if (control_ == nullptr) return {};
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i].status) continue;
+    codegen::Status status{};
+    const auto bytes = std::as_writable_bytes(std::span(&status, 1));
+    if (auto read = control_->read(*blocks[i].status, bytes); !read) return read;
+    auto failed = error_of(status, steps[i].kernel->kernel);
+    if (!failed) continue;
+    // A kernel writes its status once; it must be clean before the next run.
+    if (auto cleared = clear_status(); !cleared) return cleared;
+    failed->context.step = steps[i].caller_step;
+    if (steps[i].segment) name_segment(*failed, *steps[i].segment);
+    return std::unexpected(steps[i].kernel->with_context(std::move(*failed)));
+  }
+  return {};
+}
+
+Result<void> Recording::clear_status() {
+  for (const auto* all : {&layout_.prefix_control, &layout_.repeated_control}) {
+    for (const ControlBlocks& block : *all) {
+      const codegen::Status clean{};
+      if (!block.status) continue;
+      const auto bytes = std::as_bytes(std::span(&clean, 1));
+      if (auto cleared = control_->write(*block.status, bytes); !cleared) return cleared;
+    }
+  }
+  status_unread_ = false;
+  return {};
+}
+
+Result<void> Recording::read(std::size_t index, std::span<std::byte> bytes) const {
+  dispatch::count(Counter::DownloadBytes, bytes.size());
+  const std::uint64_t staged = layout_.read_offsets[index];
+  if (staged != kNotStaged) return readback_->read(staged, bytes);
+  return sequence_.reads[index].buffer->read(sequence_.reads[index].offset, bytes);
+}
+
+Result<std::vector<std::uint32_t>> Recording::read_words(const BufferSlice& words) const {
+  if (auto sane = check_host_words(words, device_); !sane) {
+    return std::unexpected(std::move(sane.error()));
+  }
+  std::vector<std::uint32_t> values(words.bytes / sizeof(std::uint32_t));
+  const auto bytes = std::as_writable_bytes(std::span(values));
+  if (auto read = words.buffer->read(words.offset, bytes); !read) {
+    return std::unexpected(std::move(read.error()));
+  }
+  return values;
+}
+
+Result<DeviceTimes> Recording::device_times() const {
+  const std::size_t prefix = sequence_.prefix.size();
+  const std::size_t all = prefix + (layout_.plan.count != 0 ? sequence_.repeated.size() : 0);
+  if (!layout_.watched || last_part_ == kBeginning) return clock_.read(device_, 0, all);
+  return clock_.read(device_, last_part_ == kBlock ? prefix : all, all);
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,138 @@
+// Grid barriers and passes on buffers that the caller holds on the device.
+#include "conformance/conformance.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+namespace {
+
+// One hop a pass: a word takes its left neighbour's bits. The flag says whether one changed.
+const char* const kSpread = R"(program spread workgroup(8) {
+  readwrite x: u32[]; readwrite flag: u32[1];
+  let i = invocation.x;
+  if i >= len(x) { return; }
+  let from = select(i == 0, x[0], x[max(i, 1) - 1]);
+  gridsync;
+  if (x[i] | from) != x[i] { x[i] = x[i] | from; flag[0] = 1; }
+})";
+
+struct Run {
+  DispatchTiming timing;
+  Words x;
+  Words flag;
+};
+
+Run run(const DispatchConfig& config, bool compiled = false) {
+  Words start(21);
+  start[0] = 5;
+  const OnDevice x(start);
+  const OnDevice flag(Words{77});
+  const ir::Program program = valid_program(kSpread);
+  const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
+  Run result;
+  if (compiled) {
+    const auto pipeline = must(tested().compile(program, config));
+    result.timing = must(pipeline->dispatch_resident(resources));
+  } else {
+    result.timing = must(tested().dispatch_resident_timed(program, resources, config));
+  }
+  result.x = x.words();
+  result.flag = flag.words();
+  return result;
+}
+
+DispatchConfig passes(std::uint32_t bound, Convergence convergence = {}) {
+  DispatchConfig config;
+  config.grid_override = {3, 1, 1};
+  config.fixpoint_iterations = bound;
+  config.convergence = std::move(convergence);
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("a program with grid barriers runs on resident buffers, once") {
+  const Run once = run(passes(1));
+  CHECK(once.x[1] == 5);
+  CHECK(once.x[2] == 0);
+  CHECK(once.flag == Words{1});
+  CHECK(once.timing.passes_run == 1);
+}
+
+TEST_CASE("passes on resident buffers end when nothing changes, and are counted") {
+  const Words all(21, 5);
+  for (const bool compiled : {false, true}) {
+    CAPTURE(compiled);
+    // The flag stays as the caller left it or as a pass set it: it is a buffer like others.
+    const Run automatic = run(passes(100), compiled);
+    CHECK(automatic.x == all);
+    CHECK(automatic.timing.passes_run == 21);
+    CHECK(automatic.timing.converged);
+    const Run flagged = run(passes(100, {Convergence::Kind::Flag, "flag"}), compiled);
+    CHECK(flagged.x == all);
+    CHECK(flagged.flag == Words{0});
+    CHECK(flagged.timing.passes_run == 21);
+    CHECK(flagged.timing.converged);
+    const Run bounded = run(passes(7, {Convergence::Kind::Flag, "flag"}), compiled);
+    CHECK(bounded.x[7] == 5);
+    CHECK(bounded.x[8] == 0);
+    CHECK(bounded.flag == Words{1});
+    CHECK(bounded.timing.passes_run == 7);
+    CHECK_FALSE(bounded.timing.converged);
+    const Run all_of_them = run(passes(30, {Convergence::Kind::None, ""}), compiled);
+    CHECK(all_of_them.x == all);
+    CHECK(all_of_them.timing.passes_run == 30);
+    CHECK_FALSE(all_of_them.timing.converged);
+  }
+}
+
+TEST_CASE("a second run of the same passes on the same buffers makes nothing anew") {
+  if (!on_vulkan()) return;
+  const OnDevice x(Words(21, 1));
+  const OnDevice flag(Words{0});
+  const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
+  const ir::Program program = valid_program(kSpread);
+  must(tested().dispatch_resident(program, resources, passes(50)));
+  const MetricSnapshot before = tested().metric_snapshot();
+  const Telemetry counts =
+      counted([&] { must(tested().dispatch_resident(program, resources, passes(50))); });
+  const MetricSnapshot after = tested().metric_snapshot();
+  CHECK(after.recordings == before.recordings);
+  CHECK(after.allocations == before.allocations);
+  CHECK(counts[Counter::Recordings] == 0);
+  CHECK(counts[Counter::PipelinesCompiled] == 0);
+  CHECK(counts[Counter::UploadBytes] == 0);
+  CHECK(counts[Counter::DownloadBytes] == 0);
+}
+
+TEST_CASE("a step of a sequence may have grid barriers") {
+  Words start(21);
+  start[0] = 9;
+  const OnDevice x(start);
+  const OnDevice flag(Words{0});
+  const ResidentStep step{.program = valid_program(kSpread),
+                          .resources = {x.handle(), flag.handle()},
+                          .grid_override = std::array<std::uint32_t, 3>{3, 1, 1},
+                          .workgroup_override = {},
+                          .label = {}};
+  std::vector<Bytes> outputs;
+  const ResidentRange whole{.buffer = x.handle()};
+  must(tested().dispatch_resident_repeated_sequence_read_ranges_into(
+      std::vector{step}, std::vector{step}, 4, std::vector{whole}, outputs));
+  Words expected(21);
+  for (std::size_t i = 0; i <= 5; ++i) expected[i] = 9;
+  CHECK(words_of(outputs.front()) == expected);
+}
+
+TEST_CASE("passes on resident buffers that make no sense are refused") {
+  const OnDevice x(Words(8));
+  const OnDevice flag(Words{0});
+  const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
+  const ir::Program program = valid_program(kSpread);
+  CHECK(code_of(tested().dispatch_resident(program, resources, passes(0))) == ErrorCode::BadInputs);
+  CHECK(code_of(tested().dispatch_resident(
+            program, resources, passes(3, {Convergence::Kind::Flag, "nothing"}))) ==
+        ErrorCode::BadInputs);
+  CHECK(code_of(tested().dispatch_resident(program, std::vector{x.handle()}, passes(3))) ==
+        ErrorCode::BadInputs);
+}

@@ -1,0 +1,87 @@
+// Sequences put together by hand, for what no submission asks for: conditions, grids that the
+// device reads, watched blocks.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include "dispatch/resident_checks.h"
+#include "felsite/telemetry.h"
+#include "vk/backend_on_device.h"
+
+namespace felsite::test {
+
+// Four bytes, the word at this position of the slice.
+inline vk::BufferSlice word_of(const vk::BufferSlice& slice, std::uint64_t position) {
+  return {slice.buffer, slice.offset + 4 * position, 4};
+}
+
+template <class Work>
+Telemetry counted(Work work) {
+  const Telemetry before = telemetry_snapshot();
+  work();
+  return difference(telemetry_snapshot(), before);
+}
+
+struct Workbench {
+  explicit Workbench(const std::string& mask = {}, vk::EditFunctions edit = nullptr)
+      : backend(open_backend(settings_for(mask, edit))), engine(must(backend->engine())) {}
+
+  bool has_conditions() const {
+    return engine->device().has(vk::RuntimeFeature::ConditionalRendering);
+  }
+
+  vk::BufferSlice words(vk::Place place, std::uint64_t count) {
+    return {must(engine->memory().make(place, 4 * count, "words")), 0, 4 * count};
+  }
+  // One that the host has written.
+  vk::BufferSlice control(const Words& values) {
+    vk::BufferSlice slice = words(vk::Place::Control, values.size());
+    must(slice.buffer->write(0, bytes_of(values)));
+    return slice;
+  }
+
+  // Buffers in the order of their declarations.
+  vk::KernelStep step(const ir::Program& program, const std::vector<vk::BufferSlice>& buffers,
+                      std::array<std::uint32_t, 3> grid = {1, 1, 1}) {
+    std::vector<std::uint64_t> sizes;
+    for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
+    const auto plan = must(dispatch::plan_resources(program, sizes));
+    std::vector<vk::KernelStep> steps;
+    must(vk::bind_step(engine->pipelines(), engine->memory(),
+                       {.program = program,
+                        .plan = plan,
+                        .buffers = buffers,
+                        .grid = grid,
+                        .name = std::string(program.name()),
+                        .caller_step = 0},
+                       steps, gates));
+    REQUIRE(steps.size() == 1);
+    return std::move(steps.front());
+  }
+
+  std::shared_ptr<vk::Recording> record(vk::Sequence sequence) {
+    return must(engine->record(std::move(sequence)));
+  }
+  // Submits and waits. The recording is gone if it may still run.
+  Result<DispatchTiming> run(std::shared_ptr<vk::Recording>& recording,
+                             std::span<const ByteSpan> uploads = {},
+                             std::chrono::nanoseconds timeout = vk::kNoTimeout) {
+    auto running = engine->start(std::move(recording), uploads);
+    if (!running) return std::unexpected(std::move(running.error()));
+    auto timing = engine->finish(*running, timeout);
+    recording = std::move(running->recording);
+    return timing;
+  }
+  static Words read(const vk::Recording& recording, std::size_t index) {
+    Bytes bytes(recording.sequence().reads[index].bytes);
+    must(recording.read(index, bytes));
+    return words_of(bytes);
+  }
+
+  std::unique_ptr<vk::VulkanBackend> backend;
+  std::shared_ptr<vk::Engine> engine;
+  std::vector<vk::IndirectGate> gates;  // none is ever made
+};
+
+}  // namespace felsite::test

@@ -1,0 +1,124 @@
+// Barriers between the segments, passes and ways of programs with grid barriers: the oracle finds
+// nothing unordered, and misses none that is taken away.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "dispatch/caller_memory.h"
+#include "dispatch/hazard_oracle.h"
+#include "vk/backend_on_device.h"
+#include "vk/grid_sequence.h"
+#include "vk/sequence_layout.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+namespace {
+
+const char* const kClosure = R"(program closure workgroup(8) {
+  readwrite v: u32[]; output e: u32[64]; output f: u32[64]; output n: u32[64]; output changed: u32[1];
+  let i = invocation.x;
+  f[i] = v[i] & ~e[i]; e[i] = e[i] | f[i];
+  gridsync;
+  n[i] = f[i] | select(i % 8 != 0, f[max(i, 1) - 1], 0);
+  gridsync;
+  if (v[i] | n[i]) != v[i] { v[i] = v[i] | n[i]; changed[0] = 1; }
+})";
+const char* const kScatter = R"(program scatter workgroup(8) {
+  readwrite v: u32[]; output seen: u32[64]; output changed: u32[1];
+  let mine = v[invocation.x];
+  gridsync;
+  atomic_max(v[mine % len(v)], mine);
+  loop k in 0..3 { seen[(invocation.x + k) % 64] = v[k]; gridsync; }
+  changed[0] = 1;
+})";
+const char* const kWay = R"(program way workgroup(8) {
+  readwrite v: u32[]; output o: u32[64]; output changed: u32[1];
+  let mine = v[invocation.x];
+  let end = v[0];
+  let turn = v[1];
+  gridsync;
+  loop k in 0..end {
+    o[invocation.x] = o[invocation.x] + mine + k;
+    gridsync;
+    if turn == k { v[invocation.x] = k; gridsync; }
+  }
+})";
+
+struct Laid {
+  vk::Sequence sequence;
+  vk::SequenceLayout layout;
+};
+
+Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config,
+             dispatch::Route route) {
+  const ir::Program program = valid_program(text);
+  const Bytes v(64 * 4);
+  const std::vector<ByteSpan> inputs{v};
+  const dispatch::BindingPlan bindings = must(dispatch::plan_inputs(program, inputs, config));
+  Laid laid;
+  std::vector<vk::BufferSlice> slices;
+  for (const dispatch::BoundBuffer& buffer : bindings.buffers) {
+    const vk::BufferSlice slice{
+        must(engine.memory().make(vk::Place::Device, buffer.bytes, "buffer")), 0, buffer.bytes};
+    if (buffer.input != ir::kNone) {
+      laid.sequence.uploads.push_back(slice);
+    } else {
+      laid.sequence.fills.push_back({slice, std::byte{0}});
+    }
+    laid.sequence.reads.push_back(slice);
+    slices.push_back(slice);
+  }
+  must(vk::add_grid_steps(engine,
+                          {.program = program,
+                           .config = config,
+                           .bindings = bindings,
+                           .grid = {8, 1, 1},
+                           .buffers = slices,
+                           .route = route,
+                           .name = "grid"},
+                          laid.sequence));
+  laid.layout = vk::lay_out(laid.sequence, engine.device());
+  return laid;
+}
+
+}  // namespace
+
+TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed for one") {
+  std::size_t barriers = 0;
+  for (const char* const mask : {"", "none", "-conditional_rendering", "-in_place_memory"}) {
+    const auto backend = open_backend(mask);
+    const auto engine = must(backend->engine());
+    for (const char* const text : {kClosure, kScatter, kWay}) {
+      for (const std::uint32_t bound : {1u, 5u, 1000u}) {
+        for (const auto kind : {Convergence::Kind::Automatic, Convergence::Kind::Flag,
+                                Convergence::Kind::None}) {
+          for (const auto route : {dispatch::Route::Resident, dispatch::Route::OneWorkgroup}) {
+            CAPTURE(mask);
+            CAPTURE(text);
+            CAPTURE(bound);
+            CAPTURE(static_cast<int>(kind));
+            CAPTURE(static_cast<int>(route));
+            DispatchConfig config;
+            config.fixpoint_iterations = bound;
+            config.convergence = {kind, kind == Convergence::Kind::Flag ? "changed" : ""};
+            const Laid laid = lay_out(*engine, text, config, route);
+            const vk::SequenceLayout& layout = laid.layout;
+            const auto hazards = dispatch::find_hazards(layout.plan, layout.barriers);
+            if (!hazards.empty()) FAIL(dispatch::to_string(hazards.front(), layout.plan));
+            // A long block has the same barriers again and again.
+            const std::size_t step = layout.barriers.barriers.size() / 40 + 1;
+            for (std::size_t i = 0; i < layout.barriers.barriers.size(); i += step) {
+              dispatch::BarrierPlan without = layout.barriers;
+              without.barriers.erase(without.barriers.begin() + static_cast<std::ptrdiff_t>(i));
+              CAPTURE(i);
+              CHECK_FALSE(dispatch::find_hazards(layout.plan, without).empty());
+              ++barriers;
+            }
+          }
+        }
+      }
+    }
+  }
+  MESSAGE("barriers taken away, each noticed: " << barriers);
+}
