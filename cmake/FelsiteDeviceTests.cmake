@@ -32,12 +32,14 @@ endif()
 # of them shows it all the code, on one driver; Mesa 25 compiles each of them in a fifth of a second.
 # FELSITE_DEVICE_PROGRAMS=2000 with a test executable compares as many on any driver.
 # Faults in all calls with all results are for one driver; the others see one result for each call.
-set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=200 FELSITE_FAULTS_SPARING=1)
+set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=200 FELSITE_GRID_SYNC_PROGRAMS=40
+                                 FELSITE_FAULTS_SPARING=1)
 set(felsite_generated_swiftshader FELSITE_FAULTS_SPARING=1)
 set(felsite_device_arguments "")
 if(FELSITE_SANITIZE)
   list(FILTER felsite_test_drivers INCLUDE REGEX "^lavapipe=")
-  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=60 FELSITE_FAULTS_SPARING=1)
+  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=60 FELSITE_GRID_SYNC_PROGRAMS=60
+                                 FELSITE_FAULTS_SPARING=1)
   # Tables of values and masks run the same code again and again; tests/codegen lowers it all.
   set(felsite_device_arguments --source-file-exclude=*test_operations*
                                "--test-case-exclude=each pair of features*")
@@ -55,7 +57,12 @@ set(felsite_conformance_masks
     -push_descriptors
     -in_place_memory
     transfer_queue,-in_place_memory
-    -external_host_memory)
+    -external_host_memory
+    -conditional_rendering)
+# Under a sanitizer the two that run most other code; each takes the whole suite again.
+if(FELSITE_SANITIZE)
+  set(felsite_conformance_masks none -in_place_memory)
+endif()
 
 # One executable test_PART; felsite_driver_test adds tests that run it.
 function(felsite_device_executable part)
@@ -115,6 +122,26 @@ function(felsite_conformance_tests)
       felsite_driver_test(conformance_${name}_${mask_name} conformance ${driver}
                           FELSITE_CONFORMANCE_BACKEND=vulkan FELSITE_CONFORMANCE_MASK=${mask})
     endforeach()
+  endforeach()
+endfunction()
+
+# Programs with grid barriers in every form: on the reference, on each driver, and on lavapipe with
+# nothing optional, where more of what lives across a barrier is emulated.
+function(felsite_grid_sync_tests)
+  felsite_device_executable(grid_sync)
+  add_test(NAME grid_sync_reference COMMAND test_grid_sync)
+  set(environment FELSITE_GRID_SYNC_BACKEND=reference)
+  if(FELSITE_SANITIZE)
+    list(APPEND environment FELSITE_GRID_SYNC_PROGRAMS=60)
+  endif()
+  set_tests_properties(grid_sync_reference PROPERTIES TIMEOUT 600 ENVIRONMENT "${environment}")
+  foreach(driver IN LISTS felsite_test_drivers)
+    string(REGEX REPLACE "=.*" "" name ${driver})
+    felsite_driver_test(grid_sync_${name} grid_sync ${driver} FELSITE_GRID_SYNC_BACKEND=vulkan)
+    if(name STREQUAL "lavapipe" AND NOT FELSITE_SANITIZE)
+      felsite_driver_test(grid_sync_${name}_none grid_sync ${driver} FELSITE_GRID_SYNC_BACKEND=vulkan
+                          FELSITE_GRID_SYNC_MASK=none FELSITE_GRID_SYNC_PROGRAMS=60)
+    endif()
   endforeach()
 endfunction()
 

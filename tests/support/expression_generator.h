@@ -94,7 +94,9 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
           static constexpr const char* kIds[] = {
               "invocation.x",     "invocation.y",     "local.x",      "workgroup_id.x",
               "num_workgroups.x", "workgroup_size.x", "invocation.z", "n[1]"};
-          made = kIds[below(8)];
+          const std::uint32_t id = below(8);
+          const bool of_group = id >= 2 && id <= 5;
+          made = kIds[one_group_fits_ && of_group ? 0 : id];
         } else if (subgroups_ && !constants_ && !in_op_) {
           made = subgroup(type, depth - 1);
         }
@@ -108,7 +110,7 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
 inline std::string ProgramGenerator::load(Type type, unsigned depth) {
   std::vector<const Buffer*> readable;
   for (const Buffer& buffer : buffers_) {
-    if (ir::info(buffer.element).loaded == type && buffer.mode != Mode::Atomic)
+    if (ir::info(buffer.element).loaded == type && buffer.mode != Mode::Atomic && !buffer.blind)
       readable.push_back(&buffer);
   }
   if (readable.empty()) return "";
@@ -116,7 +118,7 @@ inline std::string ProgramGenerator::load(Type type, unsigned depth) {
   if (buffer.mode == Mode::Private) return fmt::format("{}[{}]", buffer.name, slot(buffer));
   if (chance(12)) return fmt::format("{}[{}]", buffer.name, expression(Type::U32, depth));
   return fmt::format("{}[{} % {}]", buffer.name, expression(Type::U32, depth),
-                     buffer.count + below(2));
+                     std::max(buffer.count + below(2), 1u));
 }
 
 inline std::string ProgramGenerator::binary(Type type, unsigned depth) {

@@ -30,7 +30,9 @@ class NaiveEvaluator {
     }
   }
 
+  // One pass; the next one goes on with what it left.
   std::vector<Bytes> run() {
+    groups_.clear();
     const auto& size = program_.workgroup_size();
     for (std::uint32_t z = 0; z < grid_[2]; ++z)
       for (std::uint32_t y = 0; y < grid_[1]; ++y)
@@ -46,12 +48,17 @@ class NaiveEvaluator {
         }
       }
     }
-    std::vector<Bytes> results;
-    for (ir::BufferId id = 0; id < storage_.size(); ++id) {
-      if (ir::gives_result(ir::role_of(program_.buffer(id)))) results.push_back(storage_[id]);
-    }
-    return results;
+    return results();
   }
+
+  std::vector<Bytes> results() const {
+    std::vector<Bytes> list;
+    for (ir::BufferId id = 0; id < storage_.size(); ++id) {
+      if (ir::gives_result(ir::role_of(program_.buffer(id)))) list.push_back(storage_[id]);
+    }
+    return list;
+  }
+  Bytes& storage(std::string_view name) { return storage_[*program_.find_buffer(name)]; }
 
  private:
   enum class Stop : std::uint8_t { Running, Barrier, GridSync, Done };

@@ -10,6 +10,7 @@
 
 #include "felsite/kernel.h"
 #include "felsite/reference.h"
+#include "support/difference.h"
 #include "support/run_program.h"
 #include "support/spirv_check.h"
 #include "vk/device.h"
@@ -75,30 +76,6 @@ inline Result<std::vector<Bytes>> run_on_reference(const ir::Program& program,
   DispatchConfig config;
   config.grid_override = grid;
   return make_reference_backend(options)->dispatch(program, inputs, config);
-}
-
-// The first element in which the results differ, in words; empty if there is none.
-inline std::string difference(const ir::Program& program, const std::vector<Bytes>& expected,
-                              const std::vector<Bytes>& found) {
-  std::size_t result = 0;
-  for (const ir::BufferDecl& buffer : program.buffers()) {
-    if (!ir::gives_result(ir::role_of(buffer))) continue;
-    const Bytes& want = expected[result];
-    const Bytes& have = found[result++];
-    if (want == have) continue;
-    if (want.size() != have.size()) return buffer.name + " has another size";
-    const std::size_t bytes = ir::info(buffer.element).bytes;
-    for (std::size_t at = 0; at < want.size(); at += bytes) {
-      if (std::memcmp(&want[at], &have[at], bytes) == 0) continue;
-      std::uint64_t a = 0;
-      std::uint64_t b = 0;
-      std::memcpy(&a, &want[at], bytes);
-      std::memcpy(&b, &have[at], bytes);
-      return fmt::format("{}[{}]: the reference has {:#x}, the device {:#x}", buffer.name,
-                         at / bytes, a, b);
-    }
-  }
-  return "";
 }
 
 // How the device differs from the reference on this program; empty where it does not. An error of

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "felsite/backend.h"
@@ -21,14 +22,21 @@ class ProgramGenerator {
   using Type = ir::Type;
 
   // Wide: independent workgroups, and so many of them that it pays to run them in parallel.
-  enum class Kind : std::uint8_t { Plain, Subgroups, Wide };
+  // GridSync: grid barriers in loops and ifs of all kinds, some in several passes.
+  enum class Kind : std::uint8_t { Plain, Subgroups, Wide, GridSync };
 
   explicit ProgramGenerator(std::uint64_t seed, Kind kind = Kind::Plain)
-      : engine_(seed), subgroups_(kind == Kind::Subgroups), wide_(kind == Kind::Wide) {}
+      : engine_(seed),
+        subgroups_(kind == Kind::Subgroups),
+        wide_(kind == Kind::Wide),
+        grid_sync_(kind == Kind::GridSync) {}
 
   // Only what one kernel can do on a device with or without these features.
   ProgramGenerator& for_device(bool has_f64, bool has_atomics64, bool has_shared_atomics64) {
     grid_barriers_ = false;
+    return with_features(has_f64, has_atomics64, has_shared_atomics64);
+  }
+  ProgramGenerator& with_features(bool has_f64, bool has_atomics64, bool has_shared_atomics64) {
     f64_ = has_f64;
     wide_atomics_ = has_atomics64;
     shared_wide_atomics_ = has_shared_atomics64;
@@ -37,6 +45,8 @@ class ProgramGenerator {
 
   std::string text();
   std::array<std::uint32_t, 3> grid() const { return grid_; }
+  // How it is run: on its grid, in as many passes.
+  const DispatchConfig& config() const { return config_; }
   const std::vector<Bytes>& inputs() const { return inputs_; }
 
   // An expression of literals only.
@@ -51,6 +61,7 @@ class ProgramGenerator {
     std::string name;
     Type type;
     bool assignable;
+    bool uniform = false;  // over the grid
   };
   struct Buffer {
     std::string name;
@@ -60,7 +71,9 @@ class ProgramGenerator {
     bool counter;  // for atomics of all invocations
     Mode mode;
     std::string atomic;
+    bool blind = false;  // cannot be read
   };
+  using Modes = std::vector<std::pair<Mode, std::string>>;  // of all buffers
   struct Op {
     std::string name;
     std::vector<Type> params;
@@ -106,6 +119,26 @@ class ProgramGenerator {
   void write();
   void atomic_statement();
 
+  // Of grid_sync_generator.h.
+  void choose_grid_sync_shape();
+  void choose_passes();
+  void grid_sequence(unsigned nest);
+  void grid_loop(unsigned nest);
+  void grid_if(unsigned nest);
+  void grid_arm(unsigned nest);
+  void early_return();
+  void uniform_local();
+  static std::string word_of(const Var& var);
+  void known_from_the_start();
+  void remember();
+  void tile();
+  void touch();
+  void witness();
+  void last_witness();
+  std::string uniform(unsigned depth);
+  Modes modes() const;
+  void restore(const Modes& before);
+
   std::string expression(Type type, unsigned depth);
   std::string literal(Type type);
   std::string load(Type type, unsigned depth);
@@ -118,6 +151,8 @@ class ProgramGenerator {
   std::mt19937_64 engine_;
   bool subgroups_;
   bool wide_;
+  bool grid_sync_;
+  bool one_group_fits_ = false;  // neither ids of workgroups nor their memory are used
   bool grid_barriers_ = true;
   bool f64_ = true;
   bool wide_atomics_ = true;
@@ -131,7 +166,9 @@ class ProgramGenerator {
   std::vector<Var> vars_;
   std::vector<Buffer> buffers_;
   std::vector<Op> ops_;
+  std::array<std::uint32_t, 3> size_{1, 1, 1};
   std::array<std::uint32_t, 3> grid_{1, 1, 1};
+  DispatchConfig config_;
   std::vector<Bytes> inputs_;
 };
 
@@ -154,23 +191,25 @@ inline void ProgramGenerator::declare(std::string_view words, std::string_view p
   const std::string name = fresh(prefix);
   line(fmt::format("{} {}: {}[{}];", words, name, name_of(type),
                    given ? "" : std::to_string(count)));
-  buffers_.push_back({name, type, count, shared, counter, mode, ""});
+  buffers_.push_back({name, type, count, shared, counter, mode, "", words == "writeonly"});
   if (given) random_input(type, count);
 }
 
 inline std::string ProgramGenerator::text() {
   static constexpr std::array<std::uint32_t, 3> kSizes[] = {
       {1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1}, {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
-  const auto size = kSizes[wide_ ? 1 + below(5) : below(8)];
-  grid_ = {wide_ ? 2000 : 1 + below(4), size[1] > 1 ? 1 + below(2) : 1, 1};
-  const std::uint32_t lanes = size[0] * size[1] * size[2];
+  size_ = kSizes[wide_ ? 1 + below(5) : below(8)];
+  grid_ = {wide_ ? 2000 : 1 + below(4), size_[1] > 1 ? 1 + below(2) : 1, 1};
+  if (grid_sync_) choose_grid_sync_shape();
+  const std::uint32_t lanes = size_[0] * size_[1] * size_[2];
   const std::uint32_t all = lanes * grid_[0] * grid_[1];
-  out_ = fmt::format("program generated workgroup({}, {}, {}) {{\n", size[0], size[1], size[2]);
+  out_ = fmt::format("program generated workgroup({}, {}, {}) {{\n", size_[0], size_[1], size_[2]);
   line("uniform n: u32[4];");
   inputs_.push_back(Bytes(16));
   for (std::size_t i = 0; i < 4; ++i) inputs_[0][i * 4] = static_cast<std::byte>(below(4));
+  const auto count_of_input = [&] { return grid_sync_ && chance(9) ? 0 : 3 + below(12); };
   for (int i = 0; i < 3; ++i)
-    declare("readonly", "in", 3 + below(12), Mode::Read, false, false, any_type());
+    declare("readonly", "in", count_of_input(), Mode::Read, false, false, any_type());
   for (int i = 0; i < 3; ++i) {
     declare("readwrite", "own", all, Mode::Private, false, false,
             chance(2) ? any_of(ir::kIntegerTypes) : any_type());
@@ -181,12 +220,19 @@ inline std::string ProgramGenerator::text() {
     declare("output", "count", 8, Mode::Atomic, false, true, any_atomic(false));
   if (!wide_ && chance(2))
     declare("readwrite", "count", 8, Mode::Atomic, false, true, any_atomic(false));
-  for (std::uint32_t i = below(3); i > 0; --i) {
+  if (grid_sync_ && chance(3))
+    declare("writeonly", "blind", all, Mode::Private, false, false, any_type());
+  if (grid_sync_) {
+    line(fmt::format("output witness: u32[{}];", all));
+    choose_passes();
+  }
+  for (std::uint32_t i = one_group_fits_ ? 0 : below(3); i > 0; --i) {
     declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());
   }
-  if (chance(3)) declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_atomic(true));
+  if (!one_group_fits_ && chance(3))
+    declare("workgroup", "tally", 4, Mode::Atomic, true, true, any_atomic(true));
   for (std::uint32_t i = below(4); i > 0; --i) operation();
-  if (size[1] == 1 && grid_[1] == 1) {
+  if (size_[1] == 1 && grid_[1] == 1) {
     line("let slot = invocation.x;");
     line("let lane = local.x;");
   } else {
@@ -196,7 +242,8 @@ inline std::string ProgramGenerator::text() {
         "invocation.z);");
     line("let lane = local.x + workgroup_size.x * (local.y + workgroup_size.y * local.z);");
   }
-  vars_ = {{"slot", Type::U32, false}, {"lane", Type::U32, false}};
+  vars_ = {{"slot", Type::U32, false}};
+  if (!one_group_fits_) vars_.push_back({"lane", Type::U32, false});
   new_phase(true);
   phases();
   return out_ + "}\n";
@@ -227,14 +274,21 @@ inline void ProgramGenerator::operation() {
 inline void ProgramGenerator::new_phase(bool whole_grid) {
   static constexpr const char* kCommuting[] = {"add", "sub", "or", "and", "xor", "min", "max"};
   for (Buffer& buffer : buffers_) {
-    if (buffer.name.starts_with("in") || (!whole_grid && !buffer.shared)) continue;
+    if (buffer.name.starts_with("in") || buffer.blind || (!whole_grid && !buffer.shared)) continue;
     buffer.mode = chance(2) ? Mode::Read : buffer.counter ? Mode::Atomic : Mode::Private;
     buffer.atomic = kCommuting[below(7)];
   }
 }
 
 inline void ProgramGenerator::phases() {
-  for (std::uint32_t i = 1 + below(4); i > 0; --i) {
+  if (grid_sync_) {
+    known_from_the_start();
+    grid_sequence(0);
+    barrier(true);
+    grid_sequence(0);
+    last_witness();
+  }
+  for (std::uint32_t i = grid_sync_ ? 0 : 1 + below(4); i > 0; --i) {
     const std::uint32_t form = below(6);
     const bool whole_grid = grid_barriers_ && !wide_ && chance(2);
     if (form >= 3) {
@@ -286,7 +340,7 @@ inline void ProgramGenerator::write() {
   if (open.empty()) return;
   const Buffer& buffer = *open[below(static_cast<std::uint32_t>(open.size()))];
   const Type loaded = ir::info(buffer.element).loaded;
-  if (can_be_atomic(buffer.element, buffer.shared) && !wide_ && chance(3) &&
+  if (can_be_atomic(buffer.element, buffer.shared) && !wide_ && !buffer.blind && chance(3) &&
       !buffer.name.starts_with("shared")) {
     // An atomic on the own slot: its old value is defined too.
     const std::string name = fresh("old");
@@ -378,3 +432,4 @@ inline void ProgramGenerator::statement() {
 }  // namespace felsite::test
 
 #include "support/expression_generator.h"  // IWYU pragma: export
+#include "support/grid_sync_generator.h"   // IWYU pragma: export

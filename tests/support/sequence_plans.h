@@ -24,8 +24,9 @@ using dispatch::Stage;
 using dispatch::StageSet;
 
 inline constexpr Stage kAllStages[] = {Stage::Compute, Stage::Transfer, Stage::Indirect,
-                                       Stage::Host};
-inline constexpr const char* kStageNames[] = {"compute", "transfer", "indirect", "host"};
+                                       Stage::Host, Stage::Condition};
+inline constexpr const char* kStageNames[] = {"compute", "transfer", "indirect", "host",
+                                              "condition"};
 inline constexpr const char* kSectionNames[] = {"prologue", "block", "epilogue"};
 
 inline BufferAccess reads(std::uint32_t buffer, std::uint64_t begin, std::uint64_t end,
@@ -118,7 +119,7 @@ class RandomSequence {
       : engine_(seed),
         buffers_(1 + below(8)),
         bytes_(1 + below(8)),
-        stages_(1 + below(4)),
+        stages_(1 + below(dispatch::kStageCount)),
         most_accesses_(1 + below(4)),
         one_writes_in_(1 + below(6)),
         most_steps_(1 + below(10)) {}

@@ -1,0 +1,114 @@
+// What a run in segments moves between host and device, and what it counts.
+#include "felsite/telemetry.h"
+#include "grid_sync/forms.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+namespace {
+
+// Three segments and a loop of more; `x` is only read, `y` goes both ways, `o` comes back.
+const char* const kSegments = R"(program segments workgroup(8) {
+  readonly x: u32[];
+  readwrite y: u32[];
+  output o: u32[64];
+  readonly trips: u32[1];
+  let i = invocation.x;
+  let mine = y[i];
+  gridsync;
+  loop k in 0..trips[0] {
+    y[len(y) - 1 - i] = mine + x[i];
+    gridsync;
+  }
+  o[i] = o[i] + mine;
+})";
+constexpr std::uint64_t kInputBytes = 64 * 4 + 64 * 4 + 4;
+constexpr std::uint64_t kOutputBytes = 64 * 4 + 64 * 4;
+
+template <class Work>
+Telemetry counted(Work work) {
+  must(tested().flush());
+  const Telemetry before = telemetry_snapshot();
+  work();
+  return difference(telemetry_snapshot(), before);
+}
+
+}  // namespace
+
+TEST_CASE("a resident run moves its inputs once and its outputs once, however long it is") {
+  if (!on_vulkan()) return;
+  const ir::Program program = valid_program(kSegments);
+  for (const std::uint32_t trips : {0u, 3u, 40u}) {
+    for (const std::uint32_t passes : {1u, 2u, 50u}) {
+      CAPTURE(trips);
+      CAPTURE(passes);
+      const std::vector<Bytes> inputs{bytes_of(counting(64)), zero_words(64),
+                                      bytes_of(Words{trips})};
+      DispatchConfig config = fixpoint(on_grid(8), passes, never());
+      config.grid_sync = GridSync::Resident;
+      std::vector<Bytes> slots;
+      const Telemetry counts = counted(
+          [&] { must(tested().dispatch_borrowed_into(program, spans_of(inputs), slots, config)); });
+      CHECK(counts[Counter::InputBytes] == kInputBytes);
+      CHECK(counts[Counter::OutputBytes] == kOutputBytes);
+      // A device that reads the caller's memory itself is sent less.
+      CHECK(counts[Counter::UploadBytes] <= kInputBytes);
+      CHECK(counts[Counter::DownloadBytes] <= kOutputBytes);
+    }
+  }
+}
+
+TEST_CASE("passes that ran and passes that were spared are counted in every form") {
+  const ir::Program program = valid_program(
+      "program p workgroup(4) { readwrite x: u32[]; let mine = x[local.x]; gridsync;"
+      " x[local.x] = mine - min(mine, 1); }");
+  const Bytes x = bytes_of(Words{1, 6, 0, 0});
+  for (const Form& form : forms()) {
+    CAPTURE(form.name);
+    const DispatchConfig config = in_form(fixpoint(on_grid(1), 100), form);
+    std::vector<Bytes> slots;
+    const Telemetry counts = counted([&] {
+      must(form.backend->dispatch_borrowed_into(program, std::vector<ByteSpan>{x}, slots, config));
+    });
+    CHECK(counts[Counter::PassesRun] == 7);
+    CHECK(counts[Counter::PassesSkipped] == 93);
+    CHECK(counts[Counter::InputBytes] == 16);
+    CHECK(counts[Counter::OutputBytes] == 16);
+  }
+}
+
+TEST_CASE("a run that fails frees all it took, also after many that did not") {
+  const ir::Program program = valid_program(R"(program p workgroup(4) {
+    readwrite x: u32[];
+    let mine = x[invocation.x];
+    gridsync;
+    if mine == 3 { trap(mine, three); }
+    gridsync;
+    x[invocation.x] = mine + 1;
+  })");
+  for (const Form& form : forms()) {
+    CAPTURE(form.name);
+    const DispatchConfig config = in_form(fixpoint(on_grid(1), 9), form);
+    const auto run = [&](const Words& words) {
+      std::vector<Bytes> slots;
+      const Bytes x = bytes_of(words);
+      return form.backend->dispatch_borrowed_into(program, std::vector<ByteSpan>{x}, slots, config)
+          .has_value();
+    };
+    CHECK(run({9, 9, 9, 9}));
+    CHECK_FALSE(run({0, 9, 9, 9}));
+    must(form.backend->flush());
+    const MetricSnapshot before = form.backend->metric_snapshot();
+    for (int k = 0; k < 10; ++k) {
+      CHECK(run({9, 9, 9, 9}));
+      CHECK_FALSE(run({0, 9, 9, 9}));
+    }
+    must(form.backend->flush());
+    const MetricSnapshot after = form.backend->metric_snapshot();
+    CHECK(after.resident_buffers == before.resident_buffers);
+    CHECK(after.resident_bytes == before.resident_bytes);
+    CHECK(after.in_flight == 0);
+    // What is kept to be fast is kept once.
+    CHECK(after.device_bytes <= before.device_bytes);
+  }
+}
