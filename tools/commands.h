@@ -24,6 +24,7 @@ using Action = std::function<int()>;
 
 void add_check(CLI::App& app, CommonOptions& common, Action& action);
 void add_run(CLI::App& app, CommonOptions& common, Action& action);
+void add_explain(CLI::App& app, CommonOptions& common, Action& action);
 void add_trace(CLI::App& app, CommonOptions& common, Action& action);
 void add_spirv(CLI::App& app, CommonOptions& common, Action& action);
 void add_fmt(CLI::App& app, CommonOptions& common, Action& action);

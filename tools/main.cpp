@@ -1,4 +1,4 @@
-// felsite: list devices; check, run, trace, lower, format and measure programs.
+// felsite: list devices; check, run, explain, trace, lower, format and measure programs.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   add_devices(app, common, action);
   add_check(app, common, action);
   add_run(app, common, action);
+  add_explain(app, common, action);
   add_trace(app, common, action);
   add_spirv(app, common, action);
   add_fmt(app, common, action);

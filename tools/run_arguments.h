@@ -1,5 +1,5 @@
-// The options of `felsite run` and `felsite trace`, from the command line and from the program's
-// own comments.
+// The options of `felsite run`, `felsite trace` and `felsite explain`, from the command line and
+// from the program's own comments.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ struct RunArguments {
   std::string workgroup;
   std::optional<std::uint32_t> fixpoint;
   std::string convergence = "auto";
+  std::string grid_sync = "auto";
   double timeout_seconds = 0;
   std::size_t limit = 64;
   std::string order = "forward";
@@ -34,6 +35,8 @@ struct RunArguments {
   bool marked = false;
 };
 
+// Those that decide how a program runs: of `felsite explain` too.
+void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& common);
 // All but FILE.
 void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common);
 

@@ -19,6 +19,9 @@ DispatchConfig make_config(const RunArguments& args) {
   } else if (args.convergence.starts_with("flag:")) {
     config.convergence = {Convergence::Kind::Flag, args.convergence.substr(5)};
   }
+  if (args.grid_sync == "host-split") config.grid_sync = GridSync::HostSplit;
+  if (args.grid_sync == "resident") config.grid_sync = GridSync::Resident;
+  if (args.grid_sync == "one-workgroup") config.grid_sync = GridSync::OneWorkgroup;
   if (args.timeout_seconds > 0) {
     config.timeout = std::chrono::nanoseconds(
         static_cast<std::int64_t>(std::min(args.timeout_seconds, 1e9) * 1e9));

@@ -10,29 +10,25 @@
 namespace felsite::tool {
 namespace {
 
-// What the Vulkan backend does not run yet, as it says itself (src/dispatch/routing.cpp). The only
+// What the Vulkan backend does not run, as it says itself (src/dispatch/routing.cpp). The only
 // place of the tool that knows.
-std::optional<std::string> not_on_vulkan(const ir::Program& program, const DispatchConfig& config) {
-  const auto single_kernels = [](std::string_view what) {
-    return fmt::format("it has a {}, and the Vulkan backend runs single kernels", what);
-  };
-  if (program.facts().has_grid_sync) return single_kernels("gridsync");
-  if (program.facts().has_collectives) return single_kernels("collective");
-  if (config.fixpoint_iterations.value_or(1) > 1) {
-    return fmt::format("a fixpoint of {} iterations was asked for, and the Vulkan backend runs one",
-                       *config.fixpoint_iterations);
-  }
-  return std::nullopt;
+std::optional<std::string> not_on_vulkan(const ir::Program& program) {
+  if (!program.facts().has_collectives) return std::nullopt;
+  return "it has a collective, and the Vulkan backend runs one rank";
+}
+
+// `felsite explain` has fewer options.
+bool is_given(const CLI::App& command, const char* option) {
+  const CLI::Option* const known = command.get_option_no_throw(option);
+  return known != nullptr && known->count() > 0;
 }
 
 // Without --check, which would run the reference beside the device, these can only mean that the
 // reference is to run the program.
 std::optional<std::string> asks_for_reference(const CLI::App& command) {
-  if (command.get_option("--check")->count() > 0) return std::nullopt;
+  if (is_given(command, "--check")) return std::nullopt;
   for (const char* option : {"--order", "--seed", "--subgroup-width", "--count-out-of-bounds"}) {
-    if (command.get_option(option)->count() > 0) {
-      return fmt::format("{} is for the reference alone", option);
-    }
+    if (is_given(command, option)) return fmt::format("{} is for the reference alone", option);
   }
   return std::nullopt;
 }
@@ -41,7 +37,7 @@ std::optional<std::string> asks_for_reference(const CLI::App& command) {
 std::string left_unused(const CLI::App& command) {
   std::vector<const char*> given;
   for (const char* option : {"--check", "--mask", "--device"}) {
-    if (command.get_option(option)->count() > 0) given.push_back(option);
+    if (is_given(command, option)) given.push_back(option);
   }
   if (given.empty()) return {};
   return fmt::format("; {} {} nothing there", fmt::join(given, " and "),
@@ -50,10 +46,10 @@ std::string left_unused(const CLI::App& command) {
 
 }  // namespace
 
-Route choose_route(const CLI::App& command, const CommonOptions& common, const ir::Program& program,
-                   const DispatchConfig& config) {
+Route choose_route(const CLI::App& command, const CommonOptions& common,
+                   const ir::Program& program) {
   if (common.backend != "auto") return {.on_device = common.backend == "vulkan", .note = {}};
-  auto why = not_on_vulkan(program, config);
+  auto why = not_on_vulkan(program);
   if (!why) why = asks_for_reference(command);
   if (!why) return {};
   return {.on_device = false,

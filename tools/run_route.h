@@ -15,8 +15,8 @@ struct Route {
   std::string note;
 };
 
-Route choose_route(const CLI::App& command, const CommonOptions& common, const ir::Program& program,
-                   const DispatchConfig& config);
+Route choose_route(const CLI::App& command, const CommonOptions& common,
+                   const ir::Program& program);
 
 // Says at once when the backend or, on the reference, the device does not exist.
 Result<void> check_backend(const CommonOptions& common);

@@ -31,7 +31,7 @@ std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& a
   if (!wanted) return fail(wanted.error());
   auto inputs = make_inputs(*program, args);
   if (!inputs) return fail(inputs.error());
-  Route route = choose_route(command, common, *program, make_config(args));
+  Route route = choose_route(command, common, *program);
   return ReadyRun{std::move(*program), std::move(*wanted), std::move(*inputs), std::move(route)};
 }
 

@@ -75,7 +75,7 @@ json to_json(const codegen::Parameter& parameter, const ir::Program& program) {
     case ParameterKind::Length:
       return {{"kind", "length"}, {"buffer", program.buffer(parameter.ref).name}};
     case ParameterKind::Variable:
-      return {{"kind", "variable"}, {"variable", program.var_name(parameter.ref)}};
+      return {{"kind", "variable"}, {"index", parameter.ref}};
     case ParameterKind::Base:
       return {{"kind", "base"}, {"axis", std::string(1, "xyz"[parameter.ref])}};
   }

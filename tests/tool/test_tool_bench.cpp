@@ -40,7 +40,9 @@ TEST_CASE("bench rows that need a device are skipped with the reason where there
   const std::vector<std::string> rows{
       "control_device",          "bounds_checks",       "control_raw",
       "dispatch_latency_vs_raw", "sequence_vs_raw",     "sequence_resubmit_host",
-      "upload_download_vs_raw",  "device_memory_large", "cold_start"};
+      "upload_download_vs_raw",  "device_memory_large", "cold_start",
+      "closure_vs_raw",          "skipped_passes",      "resident_vs_host_split",
+      "segments_scaling",        "chain_fixpoint"};
   std::string list;
   for (const std::string& row : rows) list += (list.empty() ? "" : ",") + row;
   const Outcome outcome = run_tool({"bench", "--quick", "--rows", list});

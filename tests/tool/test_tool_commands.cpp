@@ -19,13 +19,14 @@ TEST_CASE("help and version") {
   for (const Arguments& arguments : {Arguments{"--help"}, Arguments{"-h"}}) {
     const Outcome outcome = run_tool(arguments);
     CHECK(outcome.code == 0);
-    for (const char* word :
-         {"devices", "check", "run", "trace", "spirv", "fmt", "bench", "Exit codes: 0 ok"}) {
+    for (const char* word : {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench",
+                             "Exit codes: 0 ok"}) {
       CHECK(contains(outcome.out, word));
     }
   }
   CHECK(run_tool({"--version"}).out.starts_with("felsite "));
-  for (const char* command : {"devices", "check", "run", "trace", "spirv", "fmt", "bench"}) {
+  for (const char* command :
+       {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench"}) {
     CHECK(run_tool({command, "--help"}).code == 0);
   }
 }
@@ -40,7 +41,8 @@ TEST_CASE("help lists the environment") {
 
 TEST_CASE("every option in the help stands in docs/tool.md") {
   const std::string manual = read_whole(FELSITE_SOURCE_DIR "/docs/tool.md");
-  for (const char* command : {"devices", "check", "run", "trace", "spirv", "fmt", "bench"}) {
+  for (const char* command :
+       {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench"}) {
     const std::string help = run_tool({command, "--help"}).out;
     for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
       const std::string option = help.substr(at, help.find_first_of(" =,.)\n", at) - at);

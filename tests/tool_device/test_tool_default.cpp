@@ -55,14 +55,29 @@ TEST_CASE("options of the reference go to the run that --check adds") {
 }
 
 TEST_CASE("a named backend is kept, and a named device too") {
-  check_refused(run_default(sample_named("prefix_scan"), {"--backend", "vulkan"}), kDevice,
-                "The program has a gridsync");
+  check_refused(run_default(sample_named("collectives"), {"--backend", "vulkan"}), kDevice,
+                "The program has a collective");
   check_refused(run_default(sample_named("saxpy"), {"--device", "nosuch"}), kDevice, "`nosuch`");
   const Outcome trapped = run_default(sample_named("checked_divide"), {"-i", "b=1,0,1,1,1,1"});
   check_refused(trapped, kProgram, "Trap `zero_divisor`");
   const json body =
       json::parse(run_default(sample_named("saxpy"), {"--backend", "reference", "--json"}).out);
   CHECK(body["backend"] == "reference");
+}
+
+TEST_CASE("grid barriers and fixpoints give the same in every form that can be asked for") {
+  for (const char* name : {"closure", "prefix_scan", "reachability"}) {
+    const Sample sample = sample_named(name);
+    for (const char* form : {"auto", "host-split", "resident", "one-workgroup"}) {
+      CAPTURE(form);
+      const Outcome outcome = run_default(sample, {"--check", "--grid-sync", form});
+      check_expected(sample, outcome);
+      CHECK(contains(outcome.err, "checked: equal to the reference\n"));
+    }
+  }
+  check_refused(
+      run_default(sample_named("prefix_scan"), {"--grid", "4096", "--grid-sync", "one-workgroup"}),
+      kDevice, "The grid cannot run as one workgroup");
 }
 
 TEST_CASE("without a driver a run is refused, with the way to the reference") {

@@ -42,8 +42,17 @@ TEST_CASE("a trace of a run with --check has the reference's row too") {
   CHECK(device_slices(slices, "reference").size() == 1);
 }
 
+TEST_CASE("a trace of a program with grid barriers has a slice for each launch") {
+  // 40 elements: 6 rounds of two segments each.
+  const Outcome outcome = trace("prefix_scan", {"--grid-sync", "resident"});
+  CHECK(outcome.code == 0);
+  const auto steps = device_slices(read_trace(outcome.out), device_name());
+  CHECK(steps.size() == 12);
+  for (const TraceSlice& step : steps) CHECK(step.name.starts_with("prefix_scan segment "));
+}
+
 TEST_CASE("a trace of what runs on the reference says so") {
-  const Outcome outcome = trace("prefix_scan");
-  CHECK(outcome.err.starts_with("note: prefix_scan runs on the reference: "));
+  const Outcome outcome = trace("collectives");
+  CHECK(outcome.err.starts_with("note: collectives runs on the reference: "));
   CHECK(device_slices(read_trace(outcome.out), "reference").size() == 1);
 }

@@ -1,0 +1,46 @@
+// felsite explain on a Vulkan driver: what it says is what a run then does.
+#include "device_tool.h"
+
+using namespace felsite::test;
+using nlohmann::json;
+
+namespace {
+
+json output_of(std::string_view command, const Sample& sample, Arguments more) {
+  more.insert(more.begin(), {std::string(command), sample.path, "--marked", "--json"});
+  const Outcome outcome = run_device_tool(more);
+  CAPTURE(outcome.err);
+  REQUIRE(outcome.code == 0);
+  return json::parse(outcome.out);
+}
+
+std::uint64_t bytes(const json& size) { return size.at("bytes").get<std::uint64_t>(); }
+
+}  // namespace
+
+TEST_CASE("launches and traffic of both paths are those that a run counts") {
+  for (const char* name : {"prefix_scan", "closure", "grid_heat", "reachability"}) {
+    CAPTURE(name);
+    const Sample sample = sample_named(name);
+    for (const std::string form : {"resident", "host-split"}) {
+      CAPTURE(form);
+      const json said = output_of("explain", sample, {"--grid-sync", form});
+      const json ran = output_of("run", sample, {"--grid-sync", form, "--timing"}).at("timing");
+      const auto passes = ran.at("passes_run").get<std::uint64_t>();
+      CHECK(ran.at("launches") == passes * said.at("launches").get<std::uint64_t>());
+      const bool split = form == "host-split";
+      const json& moved = said.at("traffic").at(split ? "host_split_pass" : "resident");
+      const std::uint64_t times = split ? passes : 1;
+      CHECK(ran.at("upload_bytes") == times * bytes(moved.at("up")));
+      CHECK(ran.at("download_bytes") == times * bytes(moved.at("down")));
+    }
+  }
+}
+
+TEST_CASE("an explanation names the device that would run the program") {
+  const json said = output_of("explain", sample_named("closure"), {});
+  CHECK(said.at("device") == device_name());
+  CHECK(said.at("assumptions").empty());
+  check_refused(run_device_tool({"explain", sample_named("closure").path, "--device", "nosuch"}), 3,
+                "`nosuch`");
+}

@@ -1,0 +1,149 @@
+// felsite explain: how a program would run, and why so. Nothing runs.
+#include "felsite/explain.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+
+#include "commands.h"
+#include "element_text.h"
+#include "felsite/reference.h"
+#include "felsite/vulkan.h"
+#include "files.h"
+#include "mask.h"
+#include "run_inputs.h"
+#include "run_results.h"
+#include "run_route.h"
+
+namespace felsite::tool {
+namespace {
+
+struct ExplainArguments {
+  RunArguments run;
+  std::string html;
+};
+
+// What every Vulkan device has, for a machine without one.
+DeviceProfile least_device() {
+  DeviceProfile least;
+  least.name = "any Vulkan device";
+  least.allows_host_grid_sync_split = true;
+  least.resident_dispatch = true;
+  least.max_workgroup_size = {128, 128, 64};
+  least.max_workgroup_count = {65535, 65535, 65535};
+  least.max_workgroup_invocations = 128;
+  return least;
+}
+
+// Of the backend that would run the program. `auto` explains also where there is no device.
+Result<DeviceProfile> profile_for(const CommonOptions& common, const RunArguments& args,
+                                  bool on_device, bool& is_assumed) {
+  if (!on_device) return make_reference_backend({})->device_profile();
+  auto backend = make_vulkan_backend({.device = common.device, .mask = args.mask});
+  if (backend) return (*backend)->device_profile();
+  const auto devices = list_vulkan_devices();
+  const bool has_none = !devices || devices->empty();
+  const bool any_will_do = common.backend == "auto" && common.device.empty() && args.mask.empty();
+  if (!has_none || !any_will_do) return std::unexpected(std::move(backend.error()));
+  is_assumed = true;
+  return least_device();
+}
+
+// The sizes of the inputs that were given, and the words of the grid if they are among them.
+Result<ExplainInputs> known_inputs(const ir::Program& program, const RunArguments& args) {
+  std::vector<std::string> names;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (takes_caller_bytes(role_of(buffer))) names.push_back(buffer.name);
+  }
+  const auto specs = split_pairs(args.inputs, names, "input");
+  if (!specs) return std::unexpected(specs.error());
+  ExplainInputs inputs;
+  for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
+    const ir::BufferDecl& buffer = program.buffer(id);
+    if (!takes_caller_bytes(role_of(buffer))) continue;
+    inputs.bytes.emplace_back();
+    const auto spec = specs->find(buffer.name);
+    if (spec == specs->end()) continue;
+    const auto bytes = make_input(buffer, spec->second);
+    if (!bytes) return std::unexpected(bytes.error());
+    inputs.bytes.back() = bytes->size();
+    const ir::Node& first = program.node(program.entry().begin);
+    if (!program.facts().has_indirect_dispatch || first.ref != id) continue;
+    // Past the end reads as zero.
+    inputs.indirect_grid.emplace();
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::uint64_t at = (std::uint64_t{first.extra} + axis) * 4;
+      if (at + 4 <= bytes->size()) {
+        std::memcpy(&(*inputs.indirect_grid)[axis], bytes->data() + at, 4);
+      }
+    }
+  }
+  return inputs;
+}
+
+Result<void> show(const Explanation& explanation, const ExplainArguments& args, bool json) {
+  if (!args.html.empty()) {
+    if (auto written = write_file(args.html, to_html(explanation)); !written) return written;
+    if (args.html == "-") return {};
+  }
+  fmt::print("{}", json ? to_json(explanation) + "\n" : to_text(explanation));
+  return {};
+}
+
+int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOptions& common) {
+  const auto fail = [&](const Error& error) { return report(error, common.json); };
+  const auto text = read_file(args.run.path);
+  if (!text) return fail(text.error());
+  if (args.run.marked) {
+    const auto added = apply_marked(command, *text, args.run.path);
+    if (!added) return fail(added.error());
+  }
+  if (common.json && args.html == "-") {
+    fmt::print(stderr,
+               "felsite: the page and --json cannot both go to standard output. Fix: name a file "
+               "for --html.\n");
+    return kUsage;
+  }
+  const bool on_reference = common.backend != "auto" && common.backend != "vulkan";
+  if (on_reference && !args.run.mask.empty()) {
+    fmt::print(stderr,
+               "felsite: --mask is for --backend vulkan. Fix: see felsite explain --help.\n");
+    return kUsage;
+  }
+  if (const auto exists = check_backend(common); !exists) return fail(exists.error());
+  const auto program = parse_program(*text, args.run.path, common.json);
+  if (!program) return fail(program.error());
+  const auto inputs = known_inputs(*program, args.run);
+  if (!inputs) return fail(inputs.error());
+  const DispatchConfig config = make_config(args.run);
+  const Route route = choose_route(command, common, *program);
+  bool is_assumed = false;
+  const auto device = profile_for(common, args.run, route.on_device, is_assumed);
+  if (!device) return fail(device.error());
+  auto explanation = explain(*program, config, *inputs, *device);
+  if (!explanation) return fail(explanation.error());
+  if (is_assumed) {
+    explanation->assumptions.push_back(
+        "There is no Vulkan device here: this is for one that has only what all of them have.");
+  }
+  if (!route.note.empty()) explanation->notes.push_back(route.note + ".");
+  const auto shown = show(*explanation, args, common.json);
+  return shown ? int{kOk} : fail(shown.error());
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, CommonOptions& common, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "explain", "Say how a program would run and why, or draw it; inputs may be left out");
+  static ExplainArguments args;
+  command->add_option("FILE", args.run.path, "A .fels file; - is standard input")->required();
+  add_plan_options(*command, args.run, common);
+  command->add_option("--html", args.html, "Also draw it on a page; - is standard output");
+  command->footer(runtime_mask_help() + "\n" + app.get_footer());
+  command->callback(
+      [&, command] { action = [&, command] { return explain_file(*command, args, common); }; });
+}
+
+}  // namespace felsite::tool
