@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include "vk/device.h"
 #include "vk/instance_functions.h"
@@ -27,6 +29,16 @@ std::optional<std::uint32_t> shared_memory_type(const VkPhysicalDeviceMemoryProp
     if (!found) found = i;
   }
   return found;
+}
+
+bool offers_conditions(VkPhysicalDevice physical) {
+  std::uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data());
+  return std::ranges::any_of(extensions, [](const VkExtensionProperties& extension) {
+    return std::string_view(extension.extensionName) == VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME;
+  });
 }
 
 VkCommandBufferAllocateInfo one_command_buffer(VkCommandPool pool) {
@@ -60,6 +72,13 @@ Result<SharedRawDevice> RawDevice::open() {
   return open(*choice);
 }
 
+Result<SharedRawDevice> RawDevice::open_with_conditions() {
+  auto choice = choose_as_felsite();
+  if (!choice) return std::unexpected(choice.error());
+  choice->conditions = true;
+  return open(*choice);
+}
+
 Result<SharedRawDevice> RawDevice::open(const RawChoice& choice) {
   SharedRawDevice device(new RawDevice);
   const VkPhysicalDevice physical = device->find_device(choice.device);
@@ -71,6 +90,7 @@ Result<SharedRawDevice> RawDevice::open(const RawChoice& choice) {
                                            "run it on an integrated or a software device.", ""));
   }
   device->family = choice.family;
+  device->has_conditions = choice.conditions && offers_conditions(physical);
   device->memory_type = *type;
   device->memory_bytes = memory.memoryHeaps[memory.memoryTypes[*type].heapIndex].size;
   device->make_device(physical);
@@ -106,6 +126,15 @@ void RawDevice::make_device(VkPhysicalDevice physical) {
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queues;
+  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions{};
+  conditions.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT;
+  conditions.conditionalRendering = VK_TRUE;
+  const char* const extension = VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME;
+  if (has_conditions) {
+    info.pNext = &conditions;
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &extension;
+  }
   check_raw(vkCreateDevice(physical, &info, nullptr, &handle), "vkCreateDevice");
   vk = felsite::vk::load_device_functions(handle, vkGetDeviceProcAddr);
   vk.vkGetDeviceQueue(handle, family, 0, &queue);
@@ -121,7 +150,8 @@ RawBuffer::RawBuffer(SharedRawDevice device, std::uint64_t bytes) : device_(std:
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  if (device_->has_conditions) info.usage |= VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT;
   check_raw(vk.vkCreateBuffer(device_->handle, &info, nullptr, &handle), "vkCreateBuffer");
   VkMemoryRequirements needed{};
   vk.vkGetBufferMemoryRequirements(device_->handle, handle, &needed);
@@ -143,21 +173,26 @@ RawBuffer::~RawBuffer() {
 }
 
 RawKernel::RawKernel(SharedRawDevice device, std::span<const std::uint32_t> words,
-                     VkPipelineCache cache)
+                     VkPipelineCache cache, const RawInterface& interface)
     : device_(std::move(device)) {
   const VolkDeviceTable& vk = device_->vk;
-  VkDescriptorSetLayoutBinding binding{};
-  binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-  binding.descriptorCount = 1;
-  binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  std::vector<VkDescriptorSetLayoutBinding> bindings(interface.buffers);
+  for (std::uint32_t i = 0; i < interface.buffers; ++i) {
+    bindings[i].binding = i;
+    bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    bindings[i].descriptorCount = 1;
+    bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
   VkDescriptorSetLayoutCreateInfo set_info{};
   set_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-  set_info.bindingCount = 1;
-  set_info.pBindings = &binding;
+  set_info.bindingCount = interface.buffers;
+  set_info.pBindings = bindings.data();
   check_raw(vk.vkCreateDescriptorSetLayout(device_->handle, &set_info, nullptr, &set_layout),
             "vkCreateDescriptorSetLayout");
   const VkPushConstantRange constants{
-      .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = sizeof(std::uint32_t)};
+      .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT,
+      .offset = 0,
+      .size = interface.parameters * static_cast<std::uint32_t>(sizeof(std::uint32_t))};
   VkPipelineLayoutCreateInfo layout_info{};
   layout_info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout_info.setLayoutCount = 1;

@@ -19,6 +19,7 @@ namespace felsite::bench {
 struct RawChoice {
   std::size_t device = 0;
   std::uint32_t family = 0;
+  bool conditions = false;  // with conditional rendering, where the device has it
 };
 Result<RawChoice> choose_as_felsite();
 
@@ -29,6 +30,7 @@ class RawDevice {
   static Result<std::shared_ptr<RawDevice>> open(const RawChoice& choice);
   // The device that Felsite takes.
   static Result<std::shared_ptr<RawDevice>> open();
+  static Result<std::shared_ptr<RawDevice>> open_with_conditions();
   ~RawDevice();
   RawDevice(const RawDevice&) = delete;
   RawDevice& operator=(const RawDevice&) = delete;
@@ -39,6 +41,7 @@ class RawDevice {
   std::uint32_t family = 0;
   std::uint32_t memory_type = 0;   // device-local, mapped, coherent
   std::uint64_t memory_bytes = 0;  // of the heap that it is of
+  bool has_conditions = false;     // asked for, and there
 
  private:
   RawDevice() = default;
@@ -49,7 +52,8 @@ class RawDevice {
 };
 using SharedRawDevice = std::shared_ptr<RawDevice>;
 
-// A storage buffer in memory of its own, mapped from beginning to end.
+// A storage buffer, and what else the work takes, in memory of its own, mapped from beginning to
+// end.
 class RawBuffer {
  public:
   RawBuffer(SharedRawDevice device, std::uint64_t bytes);
@@ -65,11 +69,17 @@ class RawBuffer {
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
 };
 
-// A kernel on one storage buffer, with the number of its elements as push constant.
+// What a kernel takes: storage buffers in one set, and words as push constants. By itself it takes
+// one buffer, and the number of its elements.
+struct RawInterface {
+  std::uint32_t buffers = 1;
+  std::uint32_t parameters = 1;
+};
+
 class RawKernel {
  public:
   RawKernel(SharedRawDevice device, std::span<const std::uint32_t> words,
-            VkPipelineCache cache = VK_NULL_HANDLE);
+            VkPipelineCache cache = VK_NULL_HANDLE, const RawInterface& interface = {});
   ~RawKernel();
   RawKernel(const RawKernel&) = delete;
   RawKernel& operator=(const RawKernel&) = delete;
