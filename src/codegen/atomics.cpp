@@ -86,15 +86,17 @@ Word Buffers::atomic_semantics(Ordering ordering) const {
   return e_.word(order | memory_classes() | visibility);
 }
 
+// Where a subgroup is all there is to wait for, a driver need not stop and resume the workgroup.
 void Buffers::barrier() {
   const Word workgroup = e_.word(bits(spv::Scope::Workgroup));
+  const Word waits = use_.one_subgroup ? e_.word(bits(spv::Scope::Subgroup)) : workgroup;
   std::uint32_t semantics = bits(kAcquireRelease) | memory_classes();
   if (e_.has(Feature::MemoryModel)) {
     semantics |=
         bits(spv::MemorySemanticsMask::MakeAvailable) | bits(spv::MemorySemanticsMask::MakeVisible);
   }
   e_.function().act(Op::OpControlBarrier,
-                    {workgroup.id(), workgroup.id(), e_.word(semantics).id()});
+                    {waits.id(), workgroup.id(), e_.word(semantics).id()});
 }
 
 void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {

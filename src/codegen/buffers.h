@@ -24,6 +24,7 @@ struct MemoryUse {
   std::vector<ir::BufferId> workgroup_buffers;  // those in use
   bool invocations_communicate = false;         // there are barriers or atomics
   bool workgroup_memory = false;                // there is some, be it the lowering's own
+  bool one_subgroup = false;                    // the workgroup is one: its lanes go together
 };
 
 class Buffers {

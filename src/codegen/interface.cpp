@@ -229,11 +229,13 @@ void Interface::report(Status::State state, Word tag, Word address) {
           {status_function_, e_.word(state).id(), tag.id(), address.id()});
 }
 
+// A barrier stands before this and before the next report, so the load need not be atomic.
 Flag Interface::has_report() {
-  const bool vulkan_model = e_.has(Feature::MemoryModel);
-  const Word scope = e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
-  const Id state =
-      e_.emit(Op::OpAtomicLoad, e_.type_word(), {status_word(0), scope.id(), e_.word(0).id()});
+  const Id place = status_word(0);
+  const auto shared = bits(spv::MemoryAccessMask::NonPrivatePointer);
+  const Id state = e_.has(Feature::MemoryModel)
+                       ? e_.emit(Op::OpLoad, e_.type_word(), {place, shared})
+                       : e_.load(e_.type_word(), place);
   return e_.as_word(state) != e_.word(Status::Clean);
 }
 

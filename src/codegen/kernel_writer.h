@@ -103,6 +103,7 @@ class KernelWriter {
   void write_pass();
   void end_pass(const PassLoop& loop);
   void look_for_changes(const PassLoop& loop);
+  bool sees_change_at_once(const PassLoop& loop) const;
   Word turn_of_changes(const PassLoop& loop);
   template <class Body>
   void each_shared(ir::BufferId buffer, Body body);

@@ -8,6 +8,13 @@
 namespace felsite::codegen {
 namespace {
 
+// Known where the size is fixed and the lanes are a row, which is how folded ones stand.
+bool is_one_subgroup(const Segment& segment, const Plan& plan, const Capabilities& mask) {
+  const auto& size = segment.program.workgroup_size();
+  return segment.one_workgroup && (plan.folding || size[1] * size[2] == 1) &&
+         mask.has(Feature::LinearSubgroups) && plan.lanes <= mask.subgroup_size;
+}
+
 // Analyses first: each looks at the IR alone and leaves plain data. Then what cannot be done is
 // refused, and from there on nothing can fail but the device's limits.
 Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
@@ -37,6 +44,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   // The lowering's own workgroup memory is among what barriers order.
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
   plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
+  plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
   return plan;
 }
 

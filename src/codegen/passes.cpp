@@ -62,8 +62,10 @@ void KernelWriter::write_passes(const PassLoop& loop) {
 
 void KernelWriter::begin_passes(const PassLoop& loop) {
   if (loop.changed) {
-    pass_.changes = buffers_.workgroup_words(2, "changes");
-    e_.when(interface_.local_index() == 0U, [&] { tell(pass_.changes, e_.word(1), e_.word(0)); });
+    if (!sees_change_at_once(loop)) {
+      pass_.changes = buffers_.workgroup_words(2, "changes");
+      e_.when(interface_.local_index() == 0U, [&] { tell(pass_.changes, e_.word(1), e_.word(0)); });
+    }
     each_shared(*loop.changed, [&](Word index) {
       buffers_.store(*loop.changed, index, {ir::Type::U32, e_.word(0)}, IndexBound::Proven);
     });
@@ -102,9 +104,10 @@ void KernelWriter::end_pass(const PassLoop& loop) {
   buffers_.store_zeros(plan_.zeroed);
   if (can_report || loop.changed || counts || !plan_.zeroed.empty()) buffers_.barrier();
   if (loop.changed) {
-    const Flag converged = told(pass_.changes, turn_of_changes(loop)) == 0U;
-    e_.store(pass_.converged, converged.id);
-    goes_on = goes_on && !converged;
+    if (!sees_change_at_once(loop)) {
+      e_.store(pass_.converged, (told(pass_.changes, turn_of_changes(loop)) == 0U).id);
+    }
+    goes_on = goes_on && !e_.as_flag(e_.load(e_.type_bool(), pass_.converged));
   }
   if (plan_.passes.limited) goes_on = goes_on && fits_another_pass(loop, ran);
   e_.store(pass_.goes_on, goes_on.id);
@@ -122,6 +125,12 @@ void KernelWriter::look_for_changes(const PassLoop& loop) {
     buffers_.store(changed, index, {ir::Type::U32, value}, IndexBound::Proven);
   };
   const Flag first = interface_.local_index() == 0U;
+  if (sees_change_at_once(loop)) {
+    const Word seen = load(e_.word(0));
+    e_.store(pass_.converged, (seen == 0U).id);
+    buffers_.barrier();
+    return e_.when(first && seen != 0U && left != 0U, [&] { store(e_.word(0), e_.word(0)); });
+  }
   if (program_.buffer(changed).count == 1) {
     return e_.when(first, [&] {
       const Word seen = load(e_.word(0));
@@ -136,6 +145,12 @@ void KernelWriter::look_for_changes(const PassLoop& loop) {
     });
   });
   e_.when(first, [&] { tell(pass_.changes, 1U - turn, e_.word(0)); });
+}
+
+// All lanes look at the one word themselves where a barrier more, before it is cleared, costs
+// nothing; else the first lane tells the others.
+bool KernelWriter::sees_change_at_once(const PassLoop& loop) const {
+  return plan_.memory.one_subgroup && program_.buffer(*loop.changed).count == 1;
 }
 
 // Where several lanes may tell of changes, two words take turns: one is zeroed while the other is

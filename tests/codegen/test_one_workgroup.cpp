@@ -55,6 +55,36 @@ TEST_CASE("grid barriers of one workgroup are its barriers") {
   }
 }
 
+TEST_CASE("lanes of one subgroup wait for that alone") {
+  const auto waits_for_subgroup = [](std::string_view size, std::array<std::uint32_t, 3> grid,
+                                     const Capabilities& mask) {
+    const auto kernel = valid_kernel(fmt::format(R"(program p workgroup({}) {{
+  readwrite x: u32[];
+  let i = local.x + 4 * local.y;
+  x[i] = i;
+  gridsync;
+  x[i] = x[i + 1];
+}})",
+                                                 size),
+                                     grid, mask);
+    const std::string text = disassembly(kernel.words);
+    const std::size_t at = text.find("OpControlBarrier %uint_");
+    REQUIRE(at != std::string::npos);
+    return text[at + std::string_view("OpControlBarrier %uint_").size()] == '3';
+  };
+  Capabilities mask = codegen::all_capabilities();
+  mask.subgroup_size = 8;
+  CHECK(waits_for_subgroup("8", {1, 1, 1}, mask));
+  CHECK(waits_for_subgroup("5", {1, 1, 1}, mask));
+  CHECK(waits_for_subgroup("2, 2", {2, 1, 1}, mask));  // folded, so a row
+  CHECK(!waits_for_subgroup("9", {1, 1, 1}, mask));
+  CHECK(!waits_for_subgroup("8", {2, 1, 1}, mask));
+  // Rows of a workgroup may be subgroups of their own.
+  CHECK(!waits_for_subgroup("4, 2", {1, 1, 1}, mask));
+  mask.features.reset(static_cast<std::size_t>(codegen::Feature::LinearSubgroups));
+  CHECK(!waits_for_subgroup("8", {1, 1, 1}, mask));
+}
+
 TEST_CASE("a folded grid has the workgroup size of all its invocations") {
   for (const Capabilities& mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
     for (const auto& grid :
