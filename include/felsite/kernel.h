@@ -76,10 +76,11 @@ struct LowerOptions {
 // Many passes over a program in one dispatch of one workgroup.
 struct PassLoop {
   // A readwrite u32[4] of the program, for this alone. [0]: passes that may still run, counted
-  // down; zero once a pass was the last because nothing changed. [1]: passes that ran, counted up. [2]: becomes 1 when a pass was the last because nothing
-  // changed; a dispatch that finds it set does nothing. [3]: loop trips that one invocation has
-  // spent in this dispatch, at most, if the driver has a loop budget; the kernel ends early, with
-  // passes left, before the budget can be exceeded.
+  // down; zero once a pass was the last because nothing changed. [1]: passes that ran, counted up.
+  // [2]: becomes 1 when a pass was the last because nothing changed; a dispatch that finds it set
+  // does nothing. [3]: loop trips that one invocation has spent in this dispatch, at most, if the
+  // driver has a loop budget; the kernel ends early, with passes left, before the budget can be
+  // exceeded.
   ir::BufferId control = 0;
   // A u32 buffer that is zeroed before each pass; a pass that leaves it zero is the last. Without
   // it all passes run.
