@@ -33,7 +33,7 @@ void check_kernel(Device& device) {
   const Words x{1, 2};
   const Words y{3, 4};
   const auto outputs =
-      prepared->run(std::vector<ByteSpan>{bytes_of(x), {}, bytes_of(y), {}}, {.parameters = {10}});
+      prepared->run(std::vector<ByteSpan>{span_of(x), {}, span_of(y), {}}, {.parameters = {10}});
   REQUIRE(outputs);
   CHECK(words_of((*outputs)[0]) == Words{14, 25});
 }
