@@ -19,6 +19,7 @@ struct Surroundings {
 
   bool empty() const { return variables.empty() && !one_core; }
 };
+inline const Surroundings kNoWorkers{.variables = {{"LP_NUM_THREADS", "0"}}, .one_core = true};
 // As the reports have it: A=1, one core.
 std::string to_string(const Surroundings& surroundings);
 

@@ -49,6 +49,10 @@ int rounds_for(double round_ns, int most) {
   return static_cast<int>(fit) | 1;
 }
 
+std::string size_name(std::uint64_t bytes) {
+  return bytes < kMebi ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
+}
+
 Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish) {
   auto device = vk::open_device(wish);
   if (!device) return std::unexpected(std::move(device.error()));

@@ -26,6 +26,10 @@ T must(Result<T> result) {
 // that runs. A slow device must not make the whole take minutes.
 int rounds_for(double round_ns, int most = 41);
 
+inline constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+// 4 KiB, 64 MiB
+std::string size_name(std::uint64_t bytes);
+
 // Shared by the cases that run on it; gone with the last of them.
 using SharedDevice = std::shared_ptr<vk::Device>;
 Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish = {});

@@ -17,9 +17,6 @@
 namespace felsite::bench {
 namespace {
 
-const Surroundings kNoWorkers{.variables = {{"LP_NUM_THREADS", "0"}}, .one_core = true};
-
-constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 constexpr std::uint32_t kWorkgroup = 512;
 constexpr std::uint32_t kBound = 64;
 // 7 passes change something, and one finds that nothing does.
@@ -151,10 +148,6 @@ class RawClosure {
   std::vector<Bytes> outputs_;
   RawPasses passes_;
 };
-
-std::string size_name(std::uint64_t bytes) {
-  return bytes < kMebi ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
-}
 
 // Small ones take turns, several of each side: where things lie in memory alone makes some percent.
 Case closure_case(const std::shared_ptr<Backend>& backend, const SharedRawDevice& raw,

@@ -37,7 +37,7 @@ std::function<double()> compiles(std::string source, int times) {
 
 // Of the whole way each side has before its driver: from a built program, with its validation, and
 // from a text.
-std::vector<Case> glslang_cases(bool) {
+std::vector<Case> glslang_lowering_cases(bool) {
   constexpr std::uint32_t kStatements = 2000;
   std::vector<Case> cases;
   const auto add = [&](std::string size, ir::Program program, std::string source, int times) {
@@ -85,7 +85,7 @@ std::vector<Case> linear_cases(bool) {
 
 std::vector<Row> codegen_rows() {
   return {
-      {"codegen_vs_glslang", "Making SPIR-V, beside a GLSL compiler", 0.05, glslang_cases},
+      {"codegen_vs_glslang", "Making SPIR-V, beside a GLSL compiler", 0.05, glslang_lowering_cases},
       {"codegen_linear", "The cost of making SPIR-V grows as the program does", kLinearBound,
        linear_cases},
   };

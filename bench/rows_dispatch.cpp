@@ -18,8 +18,6 @@
 namespace felsite::bench {
 namespace {
 
-const Surroundings kNoWorkers{.variables = {{"LP_NUM_THREADS", "0"}}, .one_core = true};
-
 // The steps as raw Vulkan.
 class RawSteps {
  public:
@@ -163,7 +161,7 @@ std::vector<Case> latency_cases(bool) {
            .rounds = kRounds}};
 }
 
-std::vector<Case> control_cases(bool) {
+std::vector<Case> raw_control_cases(bool) {
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
   return {{.size = "one workgroup",
@@ -243,7 +241,8 @@ std::vector<Case> resubmit_cases(bool) {
 
 std::vector<Row> dispatch_rows() {
   return {
-      {"control_raw", "The same raw Vulkan program on both sides", 0, control_cases, kNoWorkers},
+      {"control_raw", "The same raw Vulkan program on both sides", 0, raw_control_cases,
+       kNoWorkers},
       {"dispatch_latency_vs_raw", "A warm dispatch on resident buffers, beside raw Vulkan", 1.25,
        latency_cases, kNoWorkers},
       {"sequence_vs_raw", "Dependent steps recorded once, beside raw Vulkan", 1.05, sequence_cases,

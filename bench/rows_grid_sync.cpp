@@ -17,8 +17,6 @@
 namespace felsite::bench {
 namespace {
 
-const Surroundings kNoWorkers{.variables = {{"LP_NUM_THREADS", "0"}}, .one_core = true};
-
 // A program with its configuration, its inputs and the slots of its outputs.
 class GridJob {
  public:

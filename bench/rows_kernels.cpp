@@ -36,7 +36,7 @@ std::vector<Case> each_on_device(std::span<const BenchKernel* const> kernels, bo
 }
 
 // The same module on both sides, with buffers of its own on each: the noise of the device.
-std::vector<Case> control_cases(bool quick) {
+std::vector<Case> kernel_control_cases(bool quick) {
   const std::array kernels{&kSaxpy};
   return each_on_device(
       kernels, quick,
@@ -121,7 +121,7 @@ std::vector<Case> check_cases(bool quick) {
 std::vector<Row> kernel_rows() {
   return {
       {"control_device", "The same kernel on both sides: the noise of the device", 0,
-       control_cases},
+       kernel_control_cases},
       {"kernels_vs_glslang", "Kernels with fast floats, beside the same in GLSL", 1.05,
        fast_glslang_cases},
       {"kernels_vs_glslang_exact", "Those with floats once more, with exact ones", 0,

@@ -15,17 +15,11 @@
 namespace felsite::bench {
 namespace {
 
-constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
-
 // Of a transfer. Both sides have the same host memory, so that neither has the better pages.
 struct HostMemory {
   Bytes from;
   Bytes to;
 };
-
-std::string size_name(std::uint64_t bytes) {
-  return bytes < kMebi ? fmt::format("{} KiB", bytes >> 10) : fmt::format("{} MiB", bytes >> 20);
-}
 
 // One of several buffers that take turns. Which side allocates first alternates among them: the
 // same raw copies are up to 5 % faster in memory that was allocated later.

@@ -84,7 +84,7 @@ std::vector<Bytes> zero_floats(std::size_t count) {
   return {Bytes(count * 4, std::byte{0}), Bytes(count * 4, std::byte{0})};
 }
 
-std::vector<Case> control_cases(bool) {
+std::vector<Case> reference_control_cases(bool) {
   const std::size_t count = 1 << 18;
   return {{.size = "saxpy, 256 Ki elements",
            .felsite = runs(kSaxpy, zero_floats(count), 1),
@@ -155,7 +155,8 @@ std::vector<Case> function_cases(bool) {
 
 std::vector<Row> reference_rows() {
   return {
-      {"control", "The same work on both sides: the noise of the machine", 0, control_cases},
+      {"control", "The same work on both sides: the noise of the machine", 0,
+       reference_control_cases},
       {"reference_speed", "Simple operations on one core", 1.0, speed_cases},
       {"reference_threads", "All cores, where workgroups are independent", 0, thread_cases},
       {"exact_functions", "The fixed algorithms over lanes", 0, function_cases},

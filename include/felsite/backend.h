@@ -89,8 +89,8 @@ class Backend {
                                                  const SubmissionConfig& config = {}) = 0;
   virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
       const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
-  // Here also with passes (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
-  // the resources.
+  // Here also with passes (DispatchConfig::fixpoint_iterations); the convergence flag is then one
+  // of the resources.
   Result<void> dispatch_resident(const ir::Program& program,
                                  std::span<const ResidentHandle> resources,
                                  const DispatchConfig& config = {});

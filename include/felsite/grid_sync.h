@@ -111,7 +111,8 @@ struct GridSyncOptions {
 
 // InvalidProgram for a program that does not validate, UnsupportedFeature for collectives and for
 // asynchronous copies that are under way at a grid barrier.
-Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOptions& options = {});
+Result<GridSyncPlan> plan_grid_sync(const ir::Program& program,
+                                    const GridSyncOptions& options = {});
 
 // Bytes on the device for what the plan keeps, for a grid of so many workgroups.
 std::uint64_t kept_bytes(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid);

@@ -36,8 +36,8 @@ struct VulkanInterop {
   std::uint32_t api_version = VK_API_VERSION_1_1;
   // VkDeviceCreateInfo::ppEnabledExtensionNames. Among those that Felsite makes use of are
   // VK_KHR_push_descriptor, VK_EXT_memory_budget, VK_EXT_external_memory_host,
-  // VK_EXT_conditional_rendering and VK_EXT_robustness2, and before the Vulkan version that contains them VK_KHR_timeline_semaphore
-  // and VK_KHR_synchronization2.
+  // VK_EXT_conditional_rendering and VK_EXT_robustness2, and before the Vulkan version that
+  // contains them VK_KHR_timeline_semaphore and VK_KHR_synchronization2.
   std::span<const char* const> extensions{};
   // The features as they were given to vkCreateDevice, with all structs that are chained to them,
   // VkPhysicalDeviceVulkan12Features and its like or single ones; null: none. Features that were

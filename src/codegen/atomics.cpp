@@ -11,8 +11,6 @@ using ir::Type;
 using spv::Op;
 using spv::StorageClass;
 
-std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
-
 constexpr auto kAcquire = spv::MemorySemanticsMask::Acquire;
 constexpr auto kRelease = spv::MemorySemanticsMask::Release;
 constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
@@ -47,14 +45,14 @@ Op opcode(AtomicOp op, Type type) {
 // Between invocations of one dispatch: in Vulkan's memory model the queue family is enough, and
 // device scope would be a feature of its own.
 Word Buffers::atomic_scope(const Storage& s) const {
-  if (s.storage == StorageClass::Workgroup) return e_.word(bits(spv::Scope::Workgroup));
+  if (s.storage == StorageClass::Workgroup) return e_.word(as_operand(spv::Scope::Workgroup));
   const bool vulkan_model = e_.has(Feature::MemoryModel);
-  return e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+  return e_.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
 }
 
 std::uint32_t Buffers::memory_classes() const {
-  auto classes = bits(spv::MemorySemanticsMask::UniformMemory);
-  if (use_.workgroup_memory) classes |= bits(spv::MemorySemanticsMask::WorkgroupMemory);
+  auto classes = as_operand(spv::MemorySemanticsMask::UniformMemory);
+  if (use_.workgroup_memory) classes |= as_operand(spv::MemorySemanticsMask::WorkgroupMemory);
   return classes;
 }
 
@@ -62,23 +60,23 @@ std::uint32_t Buffers::memory_classes() const {
 Word Buffers::atomic_semantics(Ordering ordering) const {
   std::uint32_t order = 0;
   std::uint32_t visibility = 0;
-  const auto available = bits(spv::MemorySemanticsMask::MakeAvailable);
-  const auto visible = bits(spv::MemorySemanticsMask::MakeVisible);
+  const auto available = as_operand(spv::MemorySemanticsMask::MakeAvailable);
+  const auto visible = as_operand(spv::MemorySemanticsMask::MakeVisible);
   switch (ordering) {
     case Ordering::Relaxed:
     case Ordering::GridSync:
       return e_.word(0);
     case Ordering::Acquire:
-      order = bits(kAcquire);
+      order = as_operand(kAcquire);
       visibility = visible;
       break;
     case Ordering::Release:
-      order = bits(kRelease);
+      order = as_operand(kRelease);
       visibility = available;
       break;
     case Ordering::AcqRel:
     case Ordering::SeqCst:
-      order = bits(kAcquireRelease);
+      order = as_operand(kAcquireRelease);
       visibility = available | visible;
       break;
   }
@@ -88,12 +86,12 @@ Word Buffers::atomic_semantics(Ordering ordering) const {
 
 // Where a subgroup is all there is to wait for, a driver need not stop and resume the workgroup.
 void Buffers::barrier() {
-  const Word workgroup = e_.word(bits(spv::Scope::Workgroup));
-  const Word waits = use_.one_subgroup ? e_.word(bits(spv::Scope::Subgroup)) : workgroup;
-  std::uint32_t semantics = bits(kAcquireRelease) | memory_classes();
+  const Word workgroup = e_.word(as_operand(spv::Scope::Workgroup));
+  const Word waits = use_.one_subgroup ? e_.word(as_operand(spv::Scope::Subgroup)) : workgroup;
+  std::uint32_t semantics = as_operand(kAcquireRelease) | memory_classes();
   if (e_.has(Feature::MemoryModel)) {
-    semantics |=
-        bits(spv::MemorySemanticsMask::MakeAvailable) | bits(spv::MemorySemanticsMask::MakeVisible);
+    semantics |= as_operand(spv::MemorySemanticsMask::MakeAvailable) |
+                 as_operand(spv::MemorySemanticsMask::MakeVisible);
   }
   e_.function().act(Op::OpControlBarrier,
                     {waits.id(), workgroup.id(), e_.word(semantics).id()});
@@ -106,7 +104,7 @@ void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {
   for (const ir::BufferId id : buffers) {
     const Storage& s = storage(id);
     const Id zero = e_.module().constant_null(s.unit_type);
-    const auto units = bits(units_for(s.layout, program_.buffer(id).count));
+    const auto units = as_operand(units_for(s.layout, program_.buffer(id).count));
     e_.repeat(first, e_.word(units), stride, [&](Word unit) { store_unit(s, unit, zero); });
   }
 }

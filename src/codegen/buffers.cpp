@@ -9,8 +9,6 @@ using ir::Type;
 using spv::Op;
 using spv::StorageClass;
 
-std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
-
 bool is_narrow_integer(Type type) { return ir::kNarrowTypes.has(type); }
 
 // A narrow element within its word.
@@ -114,7 +112,7 @@ void Buffers::declare_storage(ir::BufferId buffer, Storage& s) {
   // model, per variable in the older one.
   if (written && use_.invocations_communicate) {
     if (e_.has(Feature::MemoryModel)) {
-      s.memory_operands = bits(spv::MemoryAccessMask::NonPrivatePointer);
+      s.memory_operands = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
     } else {
       m.decorate(s.variable, spv::Decoration::Coherent);
     }
@@ -125,13 +123,13 @@ void Buffers::declare_workgroup(ir::BufferId buffer, Storage& s) {
   SpirvModule& m = e_.module();
   s.storage = StorageClass::Workgroup;
   s.is_block = false;
-  const auto units = bits(units_for(s.layout, program_.buffer(buffer).count));
+  const auto units = as_operand(units_for(s.layout, program_.buffer(buffer).count));
   shared_bytes_ += units * info(s.layout).unit_bytes;
   const Id array = m.type_array(s.unit_type, e_.word(units).id());
   s.variable = m.variable(s.storage, m.type_pointer(s.storage, array));
   s.pointer_type = m.type_pointer(s.storage, s.unit_type);
   if (e_.has(Feature::MemoryModel)) {
-    s.memory_operands = bits(spv::MemoryAccessMask::NonPrivatePointer);
+    s.memory_operands = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
   }
 }
 
@@ -153,14 +151,15 @@ Id Buffers::workgroup_word(Id array, Word index) {
 Word Buffers::load_workgroup_word(Id array, Word index) {
   const Id from = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.as_word(e_.load(e_.type_word(), from));
-  return e_.as_word(
-      e_.emit(Op::OpLoad, e_.type_word(), {from, bits(spv::MemoryAccessMask::NonPrivatePointer)}));
+  return e_.as_word(e_.emit(Op::OpLoad, e_.type_word(),
+                            {from, as_operand(spv::MemoryAccessMask::NonPrivatePointer)}));
 }
 
 void Buffers::store_workgroup_word(Id array, Word index, Word value) {
   const Id to = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.store(to, value.id());
-  e_.function().act(Op::OpStore, {to, value.id(), bits(spv::MemoryAccessMask::NonPrivatePointer)});
+  e_.function().act(Op::OpStore,
+                    {to, value.id(), as_operand(spv::MemoryAccessMask::NonPrivatePointer)});
 }
 
 Id Buffers::pointer(const Storage& s, Word unit) {

@@ -7,7 +7,7 @@
 namespace felsite::codegen {
 namespace {
 
-constexpr std::uint64_t kTooMany = std::uint64_t{1} << 31;
+constexpr std::uint64_t kTooManyInvocations = std::uint64_t{1} << 31;
 
 std::uint32_t volume(const std::array<std::uint32_t, 3>& extents) {
   return extents[0] * extents[1] * extents[2];
@@ -41,7 +41,7 @@ std::optional<Folding> plan_folding(const Segment& segment, const DeviceLimits& 
   Folding folding{segment.one_workgroup->grid, segment.program.workgroup_size()};
   for (const auto* extents : {&folding.grid, &folding.size}) {
     for (const std::uint32_t extent : *extents) {
-      folding.invocations = std::min(folding.invocations * extent, kTooMany);
+      folding.invocations = std::min(folding.invocations * extent, kTooManyInvocations);
     }
   }
   // As many to each lane, so that few of them wait.

@@ -10,8 +10,6 @@ using spv::StorageClass;
 
 constexpr std::uint32_t kStatusWords = sizeof(Status) / sizeof(std::uint32_t);
 
-std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
-
 // As many parameters as there could be; which of them are used is known only at the end.
 std::size_t most_parameters(const Segment& segment) {
   const auto sized_at_run_time = std::ranges::count_if(
@@ -49,7 +47,7 @@ Id Interface::builtin_variable(Slot slot) {
   const auto declare = [&](Id type, spv::BuiltIn what, const char* name) {
     SpirvModule& m = e_.module();
     variable = m.variable(StorageClass::Input, m.type_pointer(StorageClass::Input, type));
-    m.decorate(variable, spv::Decoration::BuiltIn, {bits(what)});
+    m.decorate(variable, spv::Decoration::BuiltIn, {as_operand(what)});
     m.name(variable, name);
   };
   const Id triple = e_.module().type_vector(e_.type_word(), 3);
@@ -150,7 +148,7 @@ Id Interface::size_constant() {
     size_parts_[axis] = m.spec_constant(e_.type_word(), size_of_module_[axis], axis);
   }
   size_ = m.spec_composite(m.type_vector(e_.type_word(), 3), size_parts_);
-  m.decorate(size_, spv::Decoration::BuiltIn, {bits(spv::BuiltIn::WorkgroupSize)});
+  m.decorate(size_, spv::Decoration::BuiltIn, {as_operand(spv::BuiltIn::WorkgroupSize)});
   m.name(size_, "workgroup_size");
   return size_;
 }
@@ -207,7 +205,8 @@ void Interface::report(Status::State state, Word tag, Word address) {
     m.name(f.id(), "report_status");
     FunctionWriter* const caller = e_.write_to(&f);
     const bool vulkan_model = e_.has(Feature::MemoryModel);
-    const Word scope = e_.word(bits(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+    const Word scope =
+        e_.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
     const Word relaxed = e_.word(0);
     const Word clean = e_.word(Status::Clean);
     const Id before =
@@ -232,7 +231,7 @@ void Interface::report(Status::State state, Word tag, Word address) {
 // A barrier stands before this and before the next report, so the load need not be atomic.
 Flag Interface::has_report() {
   const Id place = status_word(0);
-  const auto shared = bits(spv::MemoryAccessMask::NonPrivatePointer);
+  const auto shared = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
   const Id state = e_.has(Feature::MemoryModel)
                        ? e_.emit(Op::OpLoad, e_.type_word(), {place, shared})
                        : e_.load(e_.type_word(), place);
@@ -245,7 +244,7 @@ namespace {
 void declare_word_block(Emitter& e, Id variable, StorageClass storage, std::size_t words,
                         const char* name) {
   SpirvModule& m = e.module();
-  const Id array = m.new_type_array(e.type_word(), e.word(bits(words)).id());
+  const Id array = m.new_type_array(e.type_word(), e.word(as_operand(words)).id());
   m.decorate(array, spv::Decoration::ArrayStride, {4});
   const Id block = m.new_type_struct(std::array{array});
   m.decorate(block, spv::Decoration::Block);

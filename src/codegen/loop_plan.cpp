@@ -15,7 +15,7 @@ using ir::NodeId;
 using ir::NodeKind;
 
 constexpr std::uint64_t kMostRows = 4096;  // of an unrolled body
-constexpr double kTooMany = 1e18;
+constexpr double kTooManyTimes = 1e18;
 
 struct Loop {
   NodeId node;
@@ -71,7 +71,7 @@ class Budget {
       const ir::Node& node = program_.node(id);
       double around = 1;
       if (!open.empty()) around = times_in(loops_[open.back()]);
-      if (runs_.has_barrier[id]) cut_ = std::min(cut_ + around, kTooMany);
+      if (runs_.has_barrier[id]) cut_ = std::min(cut_ + around, kTooManyTimes);
       if (node.kind != NodeKind::Loop) continue;
       const auto from = literal(program_, node.args[0]);
       const auto to = literal(program_, node.args[1]);
@@ -84,7 +84,9 @@ class Budget {
     }
   }
 
-  static double times_in(const Loop& loop) { return std::min(loop.around * loop.count, kTooMany); }
+  static double times_in(const Loop& loop) {
+    return std::min(loop.around * loop.count, kTooManyTimes);
+  }
 
   bool has_hidden_loops() const {
     const ir::Facts& facts = program_.facts();

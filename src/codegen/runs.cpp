@@ -51,8 +51,6 @@ bool known_to_all(const ir::Program& program, ir::ExprId root) {
   return true;
 }
 
-std::uint32_t bits(auto value) { return static_cast<std::uint32_t>(value); }
-
 }  // namespace
 
 Id KernelWriter::new_variable_per_turn(Id type) {
@@ -190,7 +188,7 @@ Word KernelWriter::word_at_turn(ir::ExprId root) {
 // Atomic, as several lanes may tell the same at once.
 void KernelWriter::tell(Id words, Word index, Word value) {
   const Id place = buffers_.workgroup_word(words, index);
-  e_.function().act(Op::OpAtomicStore, {place, e_.word(bits(spv::Scope::Workgroup)).id(),
+  e_.function().act(Op::OpAtomicStore, {place, e_.word(as_operand(spv::Scope::Workgroup)).id(),
                                         e_.word(0).id(), value.id()});
 }
 

@@ -12,6 +12,9 @@ namespace felsite::codegen {
 
 using Id = std::uint32_t;
 
+// An enumerant, or a count that fits, as an operand.
+constexpr std::uint32_t as_operand(auto value) { return static_cast<std::uint32_t>(value); }
+
 // The instructions of one section of a module, or of one function.
 class Instructions {
  public:

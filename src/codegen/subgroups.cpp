@@ -10,8 +10,6 @@ using spv::Op;
 
 namespace {
 
-std::uint32_t number(auto value) { return static_cast<std::uint32_t>(value); }
-
 ir::BinaryOp binary_of(ReduceOp op, Type type) {
   const bool logical = type == Type::Bool;
   switch (op) {
@@ -76,7 +74,7 @@ Word KernelWriter::subgroup_lane() {
 Value KernelWriter::native_ballot(Flag condition) {
   e_.module().need(spv::Capability::GroupNonUniform);
   e_.module().need(spv::Capability::GroupNonUniformBallot);
-  const Word scope = e_.word(number(spv::Scope::Subgroup));
+  const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const Id type = e_.module().type_vector(e_.type_word(), 4);
   const Id votes = e_.emit(Op::OpGroupNonUniformBallot, type, {scope.id(), condition.id});
   const Word low = e_.as_word(e_.emit(Op::OpCompositeExtract, e_.type_word(), {votes, 0}));
@@ -87,7 +85,7 @@ Value KernelWriter::native_ballot(Flag condition) {
 // The value that an active lane has; words are shuffled, whatever the type is held in.
 Value KernelWriter::lane_value(const Value& value, Word lane) {
   e_.module().need(spv::Capability::GroupNonUniformShuffle);
-  const Word scope = e_.word(number(spv::Scope::Subgroup));
+  const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const auto shuffled = [&](Word word) {
     return e_.as_word(
         e_.emit(Op::OpGroupNonUniformShuffle, e_.type_word(), {scope.id(), word.id(), lane.id()}));
@@ -123,12 +121,12 @@ Value KernelWriter::native_reduce(ReduceOp op, const Value& value) {
   if (is_word && e_.has(Feature::SubgroupArithmetic)) {
     e_.module().need(spv::Capability::GroupNonUniform);
     e_.module().need(spv::Capability::GroupNonUniformArithmetic);
-    const Word scope = e_.word(number(spv::Scope::Subgroup));
+    const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
     const Word operand =
         type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
     const Word result =
         e_.as_word(e_.emit(native_reduction(op, is_signed(type)), e_.type_word(),
-                           {scope.id(), number(spv::GroupOperation::Reduce), operand.id()}));
+                           {scope.id(), as_operand(spv::GroupOperation::Reduce), operand.id()}));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
   }
   const Wide active = native_ballot(e_.flag(true)).wide();

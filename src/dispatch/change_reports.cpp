@@ -25,8 +25,7 @@ bool values_are_bytes(const ir::BufferDecl& buffer) {
 }
 
 ChangeReports find_change_reports(const ir::Program& program,
-                                  const std::vector<ir::BufferId>& evolving,
-                                  bool one_dimensional) {
+                                  const std::vector<ir::BufferId>& evolving, bool one_dimensional) {
   ChangeReports reports;
   reports.stores.assign(program.nodes().size(), false);
   const auto& size = program.workgroup_size();

@@ -8,16 +8,15 @@
 namespace felsite::dispatch {
 
 struct ChangeReports {
-  std::vector<bool> stores;            // by NodeId
-  std::vector<ir::BufferId> buffers;   // whose changes they report, sorted
+  std::vector<bool> stores;           // by NodeId
+  std::vector<ir::BufferId> buffers;  // whose changes they report, sorted
 };
 
 // A buffer that one statement stores to, each invocation at its own place and at most once in a
 // pass, is changed by the pass exactly if such a store changes something. Others have to be
 // compared. `evolving`: the storage buffers that a pass may change.
 ChangeReports find_change_reports(const ir::Program& program,
-                                  const std::vector<ir::BufferId>& evolving,
-                                  bool one_dimensional);
+                                  const std::vector<ir::BufferId>& evolving, bool one_dimensional);
 
 // Whether a kernel that compares the values of a buffer's elements compares its bytes. A caller's
 // bytes may hold a float or a bool in another form than the one that is stored; bytes that only the

@@ -10,8 +10,8 @@ namespace felsite::dispatch {
 
 void count(Counter counter, std::uint64_t by = 1);
 
-// While it is there, dispatches on this thread are parts of another one, which the caller asked for:
-// they count what the device does, not what the caller gave and got.
+// While it is there, dispatches on this thread are parts of another one, which the caller asked
+// for: they count what the device does, not what the caller gave and got.
 class PartOfDispatch {
  public:
   PartOfDispatch();

@@ -9,7 +9,7 @@
 namespace felsite::dispatch {
 namespace {
 
-using Kind = ExplainedRow::Kind;
+using RowKind = ExplainedRow::Kind;
 
 constexpr int kBracketStep = 22;
 constexpr int kBoxWidth = 270;
@@ -70,7 +70,7 @@ class Drawer {
   explicit Drawer(const Explanation& explanation) : e_(explanation), rows_(rows_of(explanation)) {
     std::uint32_t deepest = 0;
     for (const ExplainedRow& row : rows_) {
-      deepest = std::max(deepest, row.depth + (row.kind == Kind::Open ? 1 : 0));
+      deepest = std::max(deepest, row.depth + (row.kind == RowKind::Open ? 1 : 0));
     }
     box_x_ = kMargin + static_cast<int>(deepest) * kBracketStep;
     int x = box_x_ + kBoxWidth + kLanesGap;
@@ -144,20 +144,20 @@ class Drawer {
 
   void add(const ExplainedRow& row) {
     switch (row.kind) {
-      case Kind::Open:
+      case RowKind::Open:
         front_ += fmt::format("<text class='title{}' x='{}' y='{}'><title>{}</title>{}</text>",
                               row.is_if ? " if" : "", bracket_x(row.depth) + 12, y_ + 19,
                               escape_html(row.title), escape_html(shortened(row.title, 90)));
         open_.push_back(y_ + 6);
         y_ += 28;
         break;
-      case Kind::Close:
+      case RowKind::Close:
         close(row);
         break;
-      case Kind::Segment:
+      case RowKind::Segment:
         segment(row);
         break;
-      case Kind::Barrier:
+      case RowKind::Barrier:
         barrier(row);
         break;
     }

@@ -8,7 +8,7 @@
 namespace felsite::dispatch {
 namespace {
 
-using Kind = ExplainedRow::Kind;
+using RowKind = ExplainedRow::Kind;
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -31,14 +31,15 @@ class RowWriter {
 
  private:
   void open(std::string title, bool is_if) {
-    rows_.push_back({Kind::Open, depth_++, 0, std::move(title), is_if, false});
+    rows_.push_back({RowKind::Open, depth_++, 0, std::move(title), is_if, false});
   }
-  void close(bool is_if) { rows_.push_back({Kind::Close, --depth_, 0, {}, is_if, false}); }
+  void close(bool is_if) { rows_.push_back({RowKind::Close, --depth_, 0, {}, is_if, false}); }
 
   template <class Wanted>
   void add_barriers(Wanted wanted, bool goes_back) {
     for (std::uint32_t b = 0; b < e_.barriers.size(); ++b) {
-      if (wanted(e_.barriers[b])) rows_.push_back({Kind::Barrier, depth_, b, {}, false, goes_back});
+      if (wanted(e_.barriers[b]))
+        rows_.push_back({RowKind::Barrier, depth_, b, {}, false, goes_back});
     }
   }
 
@@ -67,7 +68,7 @@ class RowWriter {
         add_barriers(
             [&](const ExplainedBarrier& b) { return !b.next_pass && b.before == s && b.after < s; },
             false);
-        rows_.push_back({Kind::Segment, depth_, s, {}, false, false});
+        rows_.push_back({RowKind::Segment, depth_, s, {}, false, false});
         continue;
       }
       const bool is_if = part.kind != ExplainedPart::Kind::Repeat;

@@ -15,7 +15,7 @@ namespace {
 
 using ir::BufferId;
 using ir::kNone;
-using Kind = SegmentBuffer::Kind;
+using BufferKind = SegmentBuffer::Kind;
 
 // A walk that is longer is not gone: the numbers are for a reader.
 constexpr std::size_t kMostSteps = std::size_t{1} << 20;
@@ -73,7 +73,7 @@ ExplainedSegment explain_segment(const GridSyncPlan& plan, const GridSegment& se
   for (BufferId id = 0; id < segment.buffers.size(); ++id) {
     const SegmentBuffer& buffer = segment.buffers[id];
     const ir::BufferDecl& declared = segment.program.buffer(id);
-    if (buffer.kind == Kind::Program) touched[buffer.source] = true;
+    if (buffer.kind == BufferKind::Program) touched[buffer.source] = true;
     if (declared.access == ir::Access::Workgroup) {
       explained.workgroup_memory.push_back(declared.name);
       continue;
@@ -93,7 +93,7 @@ ExplainedSegment explain_segment(const GridSyncPlan& plan, const GridSegment& se
   for (BufferId id = 0; id < touched.size(); ++id) {
     const bool carried = ir::role_of(plan.program.buffer(id)) == ir::Role::InputOutput;
     if (!carried || touched[id]) continue;
-    const std::uint32_t place = buffers.place_of({Kind::Program, id});
+    const std::uint32_t place = buffers.place_of({BufferKind::Program, id});
     explained.uses.push_back({place, "carried", false, false, false});
   }
   std::ranges::sort(explained.uses, {}, &ExplainedUse::buffer);
@@ -217,25 +217,25 @@ ByteSum size_of(const ir::Program& program, BufferId id, const KnownSizes& sizes
 
 ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const KnownSizes& sizes) {
   switch (buffer.kind) {
-    case Kind::Program:
-    case Kind::Before:
+    case BufferKind::Program:
+    case BufferKind::Before:
       return size_of(plan.program, buffer.source, sizes);
-    case Kind::Trips:
+    case BufferKind::Trips:
       return ByteSum(std::uint64_t{plan.trip_count} * 4);
-    case Kind::Choices:
+    case BufferKind::Choices:
       return ByteSum(std::uint64_t{plan.choice_words} * 4);
-    case Kind::Spill:
+    case BufferKind::Spill:
       return {std::uint64_t{plan.spill_words} * 4, "invocations", sizes.invocations()};
-    case Kind::GroupSpill:
+    case BufferKind::GroupSpill:
       return {std::uint64_t{plan.group_words} * 4, "workgroups", sizes.workgroups()};
-    case Kind::Kept: {
+    case BufferKind::Kept: {
       const ir::BufferDecl& kept = plan.program.buffer(buffer.source);
       return {std::uint64_t{kept.count} * ir::info(kept.element).bytes, "workgroups",
               sizes.workgroups()};
     }
-    case Kind::Changed:
+    case BufferKind::Changed:
       return ByteSum(4);
-    case Kind::Passes:
+    case BufferKind::Passes:
       return ByteSum(16);
   }
   return {};
@@ -246,7 +246,7 @@ BufferList::BufferList(const GridSyncPlan& plan, const KnownSizes& sizes) {
   for (BufferId id = 0; id < plan.program.buffers().size(); ++id) {
     const ir::BufferDecl& buffer = plan.program.buffer(id);
     if (buffer.access == ir::Access::Workgroup) continue;
-    add({Kind::Program, id},
+    add({BufferKind::Program, id},
         {Listed::Program, buffer.name, std::string(ir::info(buffer.element).name),
          std::string(ir::to_string(ir::role_of(buffer))),
          size_of(plan.program, id, sizes).value()});
@@ -258,15 +258,15 @@ BufferList::BufferList(const GridSyncPlan& plan, const KnownSizes& sizes) {
     if (!is_used) return;
     add(buffer, {kind, std::move(name), std::move(type), {}, size_of(plan, buffer, sizes).value()});
   };
-  add_own({Kind::Spill, kNone}, Listed::Spill, "spill", "u32");
-  add_own({Kind::GroupSpill, kNone}, Listed::GroupSpill, "group spill", "u32");
+  add_own({BufferKind::Spill, kNone}, Listed::Spill, "spill", "u32");
+  add_own({BufferKind::GroupSpill, kNone}, Listed::GroupSpill, "group spill", "u32");
   for (const BufferId id : plan.kept) {
     const ir::BufferDecl& kept = plan.program.buffer(id);
-    add_own({Kind::Kept, id}, Listed::Kept, "kept " + kept.name,
+    add_own({BufferKind::Kept, id}, Listed::Kept, "kept " + kept.name,
             std::string(ir::info(kept.element).name));
   }
-  add_own({Kind::Choices, kNone}, Listed::Control, "choices", "u32");
-  add_own({Kind::Changed, kNone}, Listed::Control, "change word", "u32");
+  add_own({BufferKind::Choices, kNone}, Listed::Control, "choices", "u32");
+  add_own({BufferKind::Changed, kNone}, Listed::Control, "change word", "u32");
 }
 
 void BufferList::add(const SegmentBuffer& buffer, ExplainedBuffer explained) {

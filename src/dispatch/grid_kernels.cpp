@@ -19,9 +19,8 @@ std::string p(WayParameters::Word word) { return fmt::format("p[{}]", static_cas
 
 std::string close_own_gate() {
   using enum WayParameters::Word;
-  return fmt::format(
-      "loop i in 0..{} {{ c[{} + i] = 0; }} c[{}] = c[{}] + {};", p(SelfWords), p(SelfAt),
-      WayWords::kLaunches, WayWords::kLaunches, p(Launches));
+  return fmt::format("loop i in 0..{} {{ c[{} + i] = 0; }} c[{}] = c[{}] + {};", p(SelfWords),
+                     p(SelfAt), WayWords::kLaunches, WayWords::kLaunches, p(Launches));
 }
 
 }  // namespace
@@ -57,13 +56,13 @@ Result<ir::Program> gate_program() {
 }
 
 Result<ir::Program> advance_program() {
-  return parsed(fmt::format(
-      "program felsite_advance workgroup({}) {{ readonly p: u32[2]; readwrite c: u32[];"
-      " let i = local.x; let last = c[p[1]]; let place = (i + 2) * p[1];"
-      " if i < p[0] {{ if c[place] != 0 {{ atomic_add(c[0], 1); }} }} barrier;"
-      " if i < p[0] {{ c[place] = select(i == 0, last, 0); }}"
-      " if i == 0 {{ c[p[1]] = 0; }} }}",
-      kGridKernelSize));
+  return parsed(
+      fmt::format("program felsite_advance workgroup({}) {{ readonly p: u32[2]; readwrite c: u32[];"
+                  " let i = local.x; let last = c[p[1]]; let place = (i + 2) * p[1];"
+                  " if i < p[0] {{ if c[place] != 0 {{ atomic_add(c[0], 1); }} }} barrier;"
+                  " if i < p[0] {{ c[place] = select(i == 0, last, 0); }}"
+                  " if i == 0 {{ c[p[1]] = 0; }} }}",
+                  kGridKernelSize));
 }
 
 Result<ir::Program> way_program() {
@@ -93,8 +92,7 @@ Result<ir::Program> pass_end_program(PassEnd end) {
   if (end == PassEnd::Changed) {
     test = fmt::format("let changed = c[{0}] != 0; c[{0}] = 0;", p(ChangedAt));
   } else if (flag) {
-    test =
-        "let changed = false; loop i in 0..len(flag) { if flag[i] != 0 { changed = true; } }";
+    test = "let changed = false; loop i in 0..len(flag) { if flag[i] != 0 { changed = true; } }";
   }
   return parsed(fmt::format(
       "program felsite_pass_end workgroup(1) {{ readonly p: u32[{count}]; readonly shapes: u32[];"

@@ -7,7 +7,8 @@
 
 namespace felsite::dispatch {
 
-inline constexpr std::uint32_t kGridKernelSize = 64;  // invocations of a workgroup, but for the ways
+inline constexpr std::uint32_t kGridKernelSize =
+    64;  // invocations of a workgroup, but for the ways
 
 // now: u32[], before: u32[], changed: u32[1]. Where the two differ, `before` becomes `now`, and
 // `changed` is set.

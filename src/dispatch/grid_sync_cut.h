@@ -18,8 +18,8 @@ struct CutScope {
 struct CutEvent {
   enum class Kind : std::uint8_t { Open, Close, Nodes };
   Kind kind;
-  CutScope scope{};        // of Open
-  ir::NodeRange nodes{};   // of Nodes: statements side by side, no grid barrier in them
+  CutScope scope{};       // of Open
+  ir::NodeRange nodes{};  // of Nodes: statements side by side, no grid barrier in them
 };
 
 struct CutSegment {

@@ -61,7 +61,7 @@ std::vector<ir::Effects> segment_effects(const ir::Program& program, const Cut& 
 // or as a statement of its own behind it.
 Result<void> check_copies(const ir::Program& program, const Cut& cut) {
   if (!program.facts().has_async || cut.segments.size() == 1) return {};
-  std::vector<std::pair<ir::NameId, std::uint32_t>> waits;     // tag and segment
+  std::vector<std::pair<ir::NameId, std::uint32_t>> waits;      // tag and segment
   std::vector<std::pair<ir::NameId, std::uint32_t>> under_way;  // at the segment's end
   for (std::uint32_t s = 0; s < cut.segments.size(); ++s) {
     std::vector<ir::NameId> open;
@@ -76,9 +76,9 @@ Result<void> check_copies(const ir::Program& program, const Cut& cut) {
           if (node.kind != NodeKind::AsyncWait) continue;
           waits.emplace_back(node.name, s);
           const std::size_t from = n == id ? 0 : std::min(before, open.size());
-          open.erase(std::remove(open.begin() + static_cast<std::ptrdiff_t>(from), open.end(),
-                                 node.name),
-                     open.end());
+          open.erase(
+              std::remove(open.begin() + static_cast<std::ptrdiff_t>(from), open.end(), node.name),
+              open.end());
         }
       }
     }
@@ -87,11 +87,11 @@ Result<void> check_copies(const ir::Program& program, const Cut& cut) {
   for (const auto& [tag, s] : under_way) {
     const auto elsewhere = [&](const auto& wait) { return wait.first == tag && wait.second != s; };
     if (std::ranges::none_of(waits, elsewhere)) continue;
-    return std::unexpected(unsupported(
-        program,
-        fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
-                    program.name(tag)),
-        "wait for the copy before the barrier."));
+    return std::unexpected(
+        unsupported(program,
+                    fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
+                                program.name(tag)),
+                    "wait for the copy before the barrier."));
   }
   return {};
 }
@@ -232,7 +232,9 @@ bool is_literal_way(const ir::Program& program, const dispatch::Values& values, 
 class Planner {
  public:
   Planner(const ir::Program& program, const GridSyncOptions& options)
-      : program_(program), options_(options), cut_(options.whole ? dispatch::uncut(program) : dispatch::cut_at_grid_syncs(program)) {}
+      : program_(program),
+        options_(options),
+        cut_(options.whole ? dispatch::uncut(program) : dispatch::cut_at_grid_syncs(program)) {}
 
   Result<GridSyncPlan> run() {
     if (auto fine = check_copies(program_, cut_); !fine) {
@@ -352,8 +354,7 @@ class Planner {
     plan_.kept.erase(std::unique(plan_.kept.begin(), plan_.kept.end()), plan_.kept.end());
     for (const GridFork& fork : cut_.forks) {
       for (const ir::ExprId root : program_.expressions(fork.node)) {
-        plan_.host_knows_way =
-            plan_.host_knows_way && is_literal_way(program_, values_, root);
+        plan_.host_knows_way = plan_.host_knows_way && is_literal_way(program_, values_, root);
       }
     }
   }

@@ -16,7 +16,7 @@ using ir::NodeId;
 using ir::NodeKind;
 using ir::VarId;
 
-constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoWriter = std::numeric_limits<std::uint32_t>::max();
 
 // Inclusive numbers of the segments of a loop.
 struct Span {
@@ -31,7 +31,7 @@ class Analysis {
       : program_(program),
         cut_(cut),
         forks_decide_(forks_decide),
-        first_writer_(program.buffers().size(), kNever),
+        first_writer_(program.buffers().size(), kNoWriter),
         declared_in_(program.vars().size(), kNone),
         limit_(program.vars().size(), 0),
         earliest_(program.vars().size(), 0),
@@ -92,8 +92,8 @@ class Analysis {
     }
   }
 
-  // Up to which segment memory must not change for a value made in `maker` to be the same in `user`:
-  // the user itself, or the end of a loop around it that comes around without the maker.
+  // Up to which segment memory must not change for a value made in `maker` to be the same in
+  // `user`: the user itself, or the end of a loop around it that comes around without the maker.
   std::uint32_t horizon(std::uint32_t user, std::uint32_t maker) const {
     for (const std::uint32_t fork : cut_.segments[user].repeats) {
       if (maker < loops_[fork].first) return loops_[fork].last;
@@ -108,7 +108,7 @@ class Analysis {
   // The first segment that may change what the expression gives; 0 if it must not be run twice.
   // `earliest` becomes the first of the segments that its parts were made in.
   std::uint32_t limit_of(ExprId root, std::uint32_t& earliest) const {
-    std::uint32_t limit = kNever;
+    std::uint32_t limit = kNoWriter;
     for (ExprId row = program_.first_row(root); row <= root; ++row) {
       const ir::Expr& expr = program_.expr(row);
       if (expr.kind == ExprKind::Load) {
@@ -359,8 +359,7 @@ class Analysis {
     const auto note = [&](VarId v, std::uint32_t s) {
       if (range_of[v] == kNone) {
         range_of[v] = static_cast<std::uint32_t>(ranges.size());
-        const bool of_group =
-            has_barriers && uniformity.vars[v] != ir::Uniformity::Divergent;
+        const bool of_group = has_barriers && uniformity.vars[v] != ir::Uniformity::Divergent;
         ranges.push_back({v, program_.var(v).type, s, s, of_group});
       }
       SpillRange& range = ranges[range_of[v]];

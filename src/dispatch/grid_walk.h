@@ -38,9 +38,9 @@ class GridWalk {
   const std::array<std::uint32_t, 3> grid_;
   std::vector<std::uint32_t> trips_;
   std::vector<std::uint32_t> ends_;
-  std::vector<std::uint32_t> trip_of_;         // by VarId
-  std::vector<std::vector<Needed>> needed_;    // by fork
-  std::vector<ir::Literal> variables_;         // by VarId, as far as needed
+  std::vector<std::uint32_t> trip_of_;       // by VarId
+  std::vector<std::vector<Needed>> needed_;  // by fork
+  std::vector<ir::Literal> variables_;       // by VarId, as far as needed
 };
 
 // One segment of a pass whose way the host knows.

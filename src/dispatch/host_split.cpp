@@ -253,8 +253,8 @@ class HostSplit {
   }
 
   Error in_segment(Error error, std::uint32_t number) const {
-    error.message = fmt::format("In segment {} of {}: {}", number + 1, plan_.segments.size(),
-                                error.message);
+    error.message =
+        fmt::format("In segment {} of {}: {}", number + 1, plan_.segments.size(), error.message);
     error.context.segment = number;
     error.context.program = program_.name();
     return error;
@@ -282,7 +282,9 @@ class HostSplit {
   }
 
   struct KindHash {
-    std::size_t operator()(SegmentBuffer::Kind kind) const { return static_cast<std::size_t>(kind); }
+    std::size_t operator()(SegmentBuffer::Kind kind) const {
+      return static_cast<std::size_t>(kind);
+    }
   };
 
   Backend& backend_;

@@ -26,8 +26,8 @@ Error unsupported(const ir::Program& program, std::string message, std::string f
   return error;
 }
 
-// Trips of loops with a grid barrier in them, all in one dispatch if the grid is one workgroup. None
-// if only the device knows how many.
+// Trips of loops with a grid barrier in them, all in one dispatch if the grid is one workgroup.
+// None if only the device knows how many.
 std::optional<double> trips_around_barriers(const ir::Program& program) {
   double most = 0;
   struct Open {
@@ -42,8 +42,7 @@ std::optional<double> trips_around_barriers(const ir::Program& program) {
       const ir::Expr& from = program.expr(node.args[0]);
       const ir::Expr& to = program.expr(node.args[1]);
       std::optional<double> trips = open.back().trips;
-      const bool known =
-          from.kind == ir::ExprKind::Literal && to.kind == ir::ExprKind::Literal;
+      const bool known = from.kind == ir::ExprKind::Literal && to.kind == ir::ExprKind::Literal;
       if (!known) trips.reset();
       if (trips) *trips *= std::max(double(to.args[0]) - double(from.args[0]), 0.0);
       open.push_back({node.end, trips});
@@ -83,7 +82,8 @@ std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& g
   const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
   if (groups > 1) {
     const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
-    const std::uint64_t room = std::min(device.max_workgroup_invocations, device.max_workgroup_size[0]);
+    const std::uint64_t room =
+        std::min(device.max_workgroup_invocations, device.max_workgroup_size[0]);
     if (lanes > room * kMostPerLane) {
       return fmt::format("{} invocations are too many for one workgroup of {}", lanes, room);
     }
@@ -105,9 +105,8 @@ std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
   const ir::Effects effects = ir::effects_of(program, program.entry());
   std::vector<ir::BufferId> changed;
   std::ranges::set_union(effects.writes, effects.atomics, std::back_inserter(changed));
-  std::erase_if(changed, [&](ir::BufferId id) {
-    return program.buffer(id).access == ir::Access::Workgroup;
-  });
+  std::erase_if(
+      changed, [&](ir::BufferId id) { return program.buffer(id).access == ir::Access::Workgroup; });
   return changed;
 }
 
@@ -121,8 +120,8 @@ bool kernel_sees_changes(const ir::Program& program, bool one_dimensional) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
   if (std::ranges::find(nodes, NodeKind::Return, &ir::Node::kind) != nodes.end()) return false;
-  return std::ranges::all_of(
-      compared, [&](ir::BufferId id) { return values_are_bytes(program.buffer(id)); });
+  return std::ranges::all_of(compared,
+                             [&](ir::BufferId id) { return values_are_bytes(program.buffer(id)); });
 }
 
 std::string_view to_string(Route route) {
@@ -202,13 +201,15 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
                     "ask for the resident form, or leave the form to the backend."));
   }
   if (obstacle.empty() && has_many_barriers(program)) {
-    return RouteChoice{Route::Resident,
-                       "So many grid barriers in one kernel would take the driver long to compile."};
+    return RouteChoice{
+        Route::Resident,
+        "So many grid barriers in one kernel would take the driver long to compile."};
   }
   if (obstacle.empty() && may_exceed_budget(program, device)) {
-    return RouteChoice{Route::Resident,
-                       "One workgroup could exceed the driver's loop budget, which each segment has "
-                       "anew."};
+    return RouteChoice{
+        Route::Resident,
+        "One workgroup could exceed the driver's loop budget, which each segment has "
+        "anew."};
   }
   if (obstacle.empty()) {
     return RouteChoice{Route::OneWorkgroup,

@@ -8,8 +8,8 @@
 namespace felsite::dispatch {
 
 enum class Route : std::uint8_t {
-  Plain,         // one pass without a grid barrier: one dispatch
-  Native,        // the backend has grid barriers and passes itself
+  Plain,   // one pass without a grid barrier: one dispatch
+  Native,  // the backend has grid barriers and passes itself
   HostSplit,
   Resident,
   OneWorkgroup,
@@ -22,8 +22,8 @@ struct RouteChoice {
 };
 
 // The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
-// runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot be
-// taken, and for what the backend cannot do at all.
+// runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot
+// be taken, and for what the backend cannot do at all.
 Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
                                  const std::array<std::uint32_t, 3>& grid,
                                  const DeviceProfile& device);
@@ -31,8 +31,8 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
 // Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
-// Whether a kernel that runs passes itself can tell whether one changed something: it reports on the
-// stores, or compares values, which must be the bytes then, with the help of all invocations.
+// Whether a kernel that runs passes itself can tell whether one changed something: it reports on
+// the stores, or compares values, which must be the bytes then, with the help of all invocations.
 bool kernel_sees_changes(const ir::Program& program, bool one_dimensional);
 
 // The storage buffers that a pass may change, sorted.

@@ -22,8 +22,9 @@ std::string unused_prefix(const ir::Program& program) {
   const auto taken = [&] {
     const auto begins = [&](std::string_view name) { return name.starts_with(prefix); };
     return std::ranges::any_of(program.buffers(), begins, &ir::BufferDecl::name) ||
-           std::ranges::any_of(program.vars(),
-                               [&](const ir::Variable& v) { return begins(program.name(v.name)); }) ||
+           std::ranges::any_of(
+               program.vars(),
+               [&](const ir::Variable& v) { return begins(program.name(v.name)); }) ||
            std::ranges::any_of(program.ops(),
                                [&](const ir::OpDecl& op) { return begins(program.name(op.name)); });
   };
@@ -111,8 +112,7 @@ void SegmentWriter::write_places() {
   const auto& size = program_.workgroup_size();
   const std::uint32_t in_group = size[0] * size[1] * size[2];
   group_ = groups_ = lane_ = lanes_ = kNone;
-  const bool keeps =
-      !d_.kept[segment_].restored.empty() || !d_.kept[segment_].saved.empty();
+  const bool keeps = !d_.kept[segment_].restored.empty() || !d_.kept[segment_].saved.empty();
   if (group_spill_ != kNone || keeps) group_ = out().let(own("group"), group_number());
   if (group_spill_ != kNone && d_.values.group_words > 1) {
     groups_ = out().let(own("groups"), group_count());
@@ -124,8 +124,7 @@ void SegmentWriter::write_places() {
     lane = out().builtin(ExprKind::InvocationId, 0);
   } else {
     const ExprId before = with(BinaryOp::Mul, group_number(), in_group);
-    lane = out().binary(BinaryOp::Add, before,
-                        linear(ExprKind::LocalId, ExprKind::WorkgroupSize));
+    lane = out().binary(BinaryOp::Add, before, linear(ExprKind::LocalId, ExprKind::WorkgroupSize));
   }
   lane_ = out().let(own("lane"), lane);
   if (d_.values.spill_words > 1) {
@@ -144,9 +143,8 @@ void SegmentWriter::take_from_memory() {
     from_group_.emplace_back(v, out().let(own(fmt::format("group_{}", from_group_.size())), value));
   }
   for (const BufferId id : d_.kept[segment_].restored) restore(id);
-  const bool writes_groups = std::ranges::any_of(values().stored, [&](VarId v) {
-    return d_.values.slots[d_.values.slot_of[v]].of_group;
-  });
+  const bool writes_groups = std::ranges::any_of(
+      values().stored, [&](VarId v) { return d_.values.slots[d_.values.slot_of[v]].of_group; });
   const bool races = !from_group_.empty() && writes_groups;
   if (!d_.kept[segment_].restored.empty() || races) out().barrier(ir::Ordering::AcqRel);
 }
@@ -373,15 +371,15 @@ void SegmentWriter::each_element(BufferId buffer, bool together, Body body) {
   const auto& size = program_.workgroup_size();
   const std::uint32_t lanes = size[0] * size[1] * size[2];
   const ExprId from = word(0);
-  const VarId round = out().open_loop(own("round"), from,
-                                      word(together ? (count + lanes - 1) / lanes : count));
+  const VarId round =
+      out().open_loop(own("round"), from, word(together ? (count + lanes - 1) / lanes : count));
   if (!together) {
     body(round);
   } else {
     const ExprId first = with(BinaryOp::Mul, var(round), lanes);
     const VarId element = out().let(
-        own("element"), out().binary(BinaryOp::Add, first,
-                                     linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
+        own("element"),
+        out().binary(BinaryOp::Add, first, linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
     const ExprId index = var(element);
     out().open_if(with(BinaryOp::Lt, index, count));
     body(element);

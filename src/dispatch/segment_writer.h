@@ -20,9 +20,9 @@ struct SegmentDecisions {
   const ir::Program& program;
   const Cut& cut;
   const Values& values;
-  const std::vector<ir::Effects>& effects;      // by segment
-  const std::vector<KeptInSegment>& kept;       // by segment
-  const std::vector<bool>& reports;             // by NodeId: stores that tell of changes
+  const std::vector<ir::Effects>& effects;         // by segment
+  const std::vector<KeptInSegment>& kept;          // by segment
+  const std::vector<bool>& reports;                // by NodeId: stores that tell of changes
   const std::vector<std::uint32_t>& first_writer;  // by BufferId: the first segment that changes it
   const std::vector<ir::BufferId>& compared;       // by a kernel that runs its passes itself
   const GridSyncOptions& options;

@@ -130,8 +130,7 @@ void SegmentWriter::store_spills() {
 void SegmentWriter::mark_returned() {
   const SpilledValue& running = d_.values.slots.front();
   const ExprId place = place_of(running, 0);
-  const ExprId rest =
-      with(BinaryOp::BitAnd, spilled_word(running, 0), ~(1u << running.bit));
+  const ExprId rest = with(BinaryOp::BitAnd, spilled_word(running, 0), ~(1u << running.bit));
   out().store(spill_, place, rest);
 }
 

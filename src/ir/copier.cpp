@@ -217,7 +217,7 @@ void Copier::leaf(NodeId id) {
       const ExprId to_index = expression(node.args[0]);
       const ExprId from_index = expression(node.args[1]);
       to_->async_copy(node.kind, buffer(node.ref), to_index, buffer(node.ref2), from_index,
-                     node.extra, from_.name(node.name));
+                      node.extra, from_.name(node.name));
       return;
     }
     case NodeKind::AsyncWait:
@@ -232,7 +232,7 @@ void Copier::leaf(NodeId id) {
     case NodeKind::ReduceScatter:
     case NodeKind::Broadcast:
       to_->collective(node.kind, node.reduce(), buffer(node.ref),
-                     node.ref2 == kNone ? kNone : buffer(node.ref2), node.extra);
+                      node.ref2 == kNone ? kNone : buffer(node.ref2), node.extra);
       return;
     case NodeKind::If:
     case NodeKind::Loop:

@@ -15,10 +15,10 @@ void run_binary(void* result, const void* a, const void* b, std::size_t lanes) {
   for (std::size_t i = 0; i < lanes; ++i) out[i] = evaluate<op, type>(x[i], y[i]);
 }
 
-using Row = std::array<BinaryKernel, kTypes>;
+using BinaryRow = std::array<BinaryKernel, kTypes>;
 
 template <BinaryOp op>
-constexpr Row make_row() {
+constexpr BinaryRow make_binary_row() {
   return by_type<BinaryKernel>([]<Type type>() -> BinaryKernel {
     constexpr bool admitted = ir::kBinaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
     if constexpr (admitted) return &run_binary<op, type>;
@@ -26,8 +26,8 @@ constexpr Row make_row() {
   });
 }
 
-constexpr auto kTable = []<std::size_t... index>(std::index_sequence<index...>) {
-  return std::array{make_row<static_cast<BinaryOp>(index)>()...};
+constexpr auto kBinaryTable = []<std::size_t... index>(std::index_sequence<index...>) {
+  return std::array{make_binary_row<static_cast<BinaryOp>(index)>()...};
 }
 (std::make_index_sequence<ir::kBinaryOpCount>());
 
@@ -40,7 +40,7 @@ void run_bool(void* result, const void* a, const void* b, std::size_t lanes) {
 
 BinaryKernel binary_kernel(BinaryOp op, Type type) {
   if (type == Type::None) return nullptr;
-  return kTable[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+  return kBinaryTable[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }
 
 BinaryKernel reduce_kernel(ir::ReduceOp op, Type type) {

@@ -22,13 +22,13 @@ void run_bitcast(void* result, const void* a, std::size_t lanes) {
   for (std::size_t i = 0; i < lanes; ++i) out[i] = evaluate_bitcast<from, to>(x[i]);
 }
 
-using Row = std::array<UnaryKernel, kTypes>;
+using UnaryRow = std::array<UnaryKernel, kTypes>;
 
-constexpr auto kCasts = by_type<Row>([]<Type from>() {
+constexpr auto kCasts = by_type<UnaryRow>([]<Type from>() {
   return by_type<UnaryKernel>([]<Type to>() -> UnaryKernel { return &run_cast<from, to>; });
 });
 
-constexpr auto kBitcasts = by_type<Row>([]<Type from>() {
+constexpr auto kBitcasts = by_type<UnaryRow>([]<Type from>() {
   return by_type<UnaryKernel>([]<Type to>() -> UnaryKernel {
     constexpr bool fits =
         ir::info(from).bytes == ir::info(to).bytes && from != Type::Bool && to != Type::Bool;

@@ -61,10 +61,10 @@ void run_unary(void* result, const void* a, std::size_t lanes) {
   for (std::size_t i = 0; i < lanes; ++i) out[i] = evaluate<op, type>(x[i]);
 }
 
-using Row = std::array<UnaryKernel, kTypes>;
+using UnaryRow = std::array<UnaryKernel, kTypes>;
 
 template <UnaryOp op>
-constexpr Row make_row() {
+constexpr UnaryRow make_unary_row() {
   return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
     constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
     if constexpr (!admitted) {
@@ -77,8 +77,8 @@ constexpr Row make_row() {
   });
 }
 
-constexpr auto kTable = []<std::size_t... index>(std::index_sequence<index...>) {
-  return std::array{make_row<static_cast<UnaryOp>(index)>()...};
+constexpr auto kUnaryTable = []<std::size_t... index>(std::index_sequence<index...>) {
+  return std::array{make_unary_row<static_cast<UnaryOp>(index)>()...};
 }
 (std::make_index_sequence<ir::kUnaryOpCount>());
 
@@ -105,7 +105,7 @@ void run_select(void* result, const void* condition, const void* a, const void* 
 
 UnaryKernel unary_kernel(UnaryOp op, Type type) {
   if (type == Type::None) return nullptr;
-  return kTable[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+  return kUnaryTable[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }
 
 TernaryKernel fma_kernel(Type type) {

@@ -1,5 +1,5 @@
-// Steps that are skipped where a word is zero: by conditional rendering, or by grids that the device
-// reads and that are empty then.
+// Steps that are skipped where a word is zero: by conditional rendering, or by grids that the
+// device reads and that are empty then.
 #include <algorithm>
 
 #include "vk/grid_steps.h"
@@ -21,8 +21,8 @@ Result<void> Gates::shape(std::span<const KernelStep> pass, std::uint32_t gates)
   }
   // The step that opens the next gate stands behind this one too, and has as many words to copy.
   const std::uint64_t words = shapes.size() + kShapeWords;
-  const auto groups = static_cast<std::uint32_t>(
-      (words + dispatch::kGridKernelSize - 1) / dispatch::kGridKernelSize);
+  const auto groups = static_cast<std::uint32_t>((words + dispatch::kGridKernelSize - 1) /
+                                                 dispatch::kGridKernelSize);
   shapes.insert(shapes.end(), {groups, 1, 1});
   words_ = words;
   stride_ = (words * 4 + steps_.alignment() - 1) / steps_.alignment() * steps_.alignment();

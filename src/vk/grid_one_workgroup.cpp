@@ -41,12 +41,11 @@ class OneWorkgroupStep {
     if (compares_ && !dispatch::kernel_sees_changes(request_.program, one_dimensional)) {
       return add_single_passes();
     }
-    auto plan = plan_grid_sync(request_.program,
-                               {.many_passes = bound_ > 1,
-                                .report_changes = compares_,
-                                .one_dimensional = one_dimensional,
-                                .whole = true,
-                                .passes_in_kernel = bound_ > 1});
+    auto plan = plan_grid_sync(request_.program, {.many_passes = bound_ > 1,
+                                                  .report_changes = compares_,
+                                                  .one_dimensional = one_dimensional,
+                                                  .whole = true,
+                                                  .passes_in_kernel = bound_ > 1});
     if (!plan) return std::unexpected(std::move(plan.error()));
     const GridSegment& segment = plan->segments.front();
     if (auto made = bind(segment); !made) return made;
@@ -100,8 +99,8 @@ class OneWorkgroupStep {
     // The state before the first pass.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
-      auto step = own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
-                          now.bytes / 4);
+      auto step =
+          own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}}, now.bytes / 4);
       if (!step) return std::unexpected(std::move(step.error()));
       out_.prefix.push_back(std::move(*step));
     }
@@ -123,7 +122,8 @@ class OneWorkgroupStep {
     dispatch::BindingPlan bindings;
     for (BufferId id = 0; id < slices_.size(); ++id) {
       const std::uint64_t size = ir::info(segment.program.buffer(id).element).bytes;
-      bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
+      bindings.buffers.push_back(
+          {.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
     }
     auto parameters = parameter_words(**kernel, bindings, request_.grid, {});
     if (!parameters) return std::unexpected(std::move(parameters.error()));
@@ -157,9 +157,9 @@ class OneWorkgroupStep {
       const SegmentBuffer& buffer = segment.buffers[id];
       if (buffer.kind == SegmentBuffer::Kind::Passes) passes.control = id;
       if (buffer.kind == SegmentBuffer::Kind::Changed) passes.changed = id;
-      const bool is_flag = has_flag && buffer.kind == SegmentBuffer::Kind::Program &&
-                           request_.program.buffer(buffer.source).name ==
-                               request_.config.convergence.flag;
+      const bool is_flag =
+          has_flag && buffer.kind == SegmentBuffer::Kind::Program &&
+          request_.program.buffer(buffer.source).name == request_.config.convergence.flag;
       if (is_flag) passes.changed = id;
     }
     return passes;

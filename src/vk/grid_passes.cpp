@@ -1,6 +1,6 @@
-// Passes whose way the host knows: all their steps stand in one recording, and each pass goes by the
-// word in which the pass before has told of changes. A word for each pass: nothing is cleared while
-// they run, and what is past convergence is skipped.
+// Passes whose way the host knows: all their steps stand in one recording, and each pass goes by
+// the word in which the pass before has told of changes. A word for each pass: nothing is cleared
+// while they run, and what is past convergence is skipped.
 #include <algorithm>
 
 #include "dispatch/grid_walk.h"
@@ -14,12 +14,8 @@ using ir::BufferId;
 // Segments of one pass that are recorded one after the other; more are left to the device to count.
 constexpr std::size_t kMostSteps = 16384;
 // Steps of a block of passes, and passes in it, as far as one control kernel counts them.
-constexpr std::size_t kStepsInBlock = 1024;
+constexpr std::size_t kStepsInBlockOfPasses = 1024;
 constexpr std::uint32_t kMostPasses = dispatch::kGridKernelSize;
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 class Passes {
  public:
@@ -74,7 +70,7 @@ class Passes {
     const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
     const std::size_t per_pass = way_.size() + compared + 2;
     const auto room = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(kStepsInBlock / per_pass, 1, kMostPasses));
+        std::clamp<std::size_t>(kStepsInBlockOfPasses / per_pass, 1, kMostPasses));
     // The block runs a whole number of times; the passes that are left over come before it.
     const std::uint32_t bound = steps_.bound();
     in_block_ = bound <= room ? 0 : room;
@@ -147,8 +143,8 @@ class Passes {
       append(*made, std::move(*comparisons));
     }
     if (flag_ && flag_words_ > 1) {
-      auto any = steps_.own(dispatch::any_program(), {flag_place(changed), place(changed)},
-                            flag_words_);
+      auto any =
+          steps_.own(dispatch::any_program(), {flag_place(changed), place(changed)}, flag_words_);
       if (!any) return std::unexpected(std::move(any.error()));
       made->push_back(std::move(*any));
     }
@@ -179,9 +175,9 @@ class Passes {
         }
       }
       const std::uint32_t next = is_last ? kNoGate : in_block_ + pass + 1;
-      if (auto added = add_pass(out_.prefix, std::move(*made),
-                                pass == 0 ? kAlways : before_place(pass),
-                                in_block_ + pass, changed, next);
+      if (auto added =
+              add_pass(out_.prefix, std::move(*made), pass == 0 ? kAlways : before_place(pass),
+                       in_block_ + pass, changed, next);
           !added) {
         return added;
       }
@@ -218,7 +214,8 @@ class Passes {
       auto made = pass_steps(changed);
       if (!made) return std::unexpected(std::move(made.error()));
       const std::uint32_t next = is_last ? kNoGate : pass + 1;
-      if (auto added = add_pass(out_.repeated, std::move(*made), kFirst + pass, pass, changed, next);
+      if (auto added =
+              add_pass(out_.repeated, std::move(*made), kFirst + pass, pass, changed, next);
           !added) {
         return added;
       }
@@ -232,8 +229,8 @@ class Passes {
   static constexpr std::uint32_t kNoGate = ir::kNone;
   // `gate`: the pass's own, `next`: the one of the pass behind it, which goes by `changed`.
   Result<void> add_pass(std::vector<KernelStep>& to, std::vector<KernelStep> pass,
-                        std::uint32_t condition, std::uint32_t gate,
-                        std::uint32_t changed, std::uint32_t next) {
+                        std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
+                        std::uint32_t next) {
     if (!gates_.by_condition() && next != kNoGate) {
       auto opens = gates_.gate_step(place(changed), next);
       if (!opens) return std::unexpected(std::move(opens.error()));

@@ -1,5 +1,5 @@
-// From a program with grid barriers, or a fixpoint, to the steps that run it on buffers that stay on
-// the device.
+// From a program with grid barriers, or a fixpoint, to the steps that run it on buffers that stay
+// on the device.
 #pragma once
 
 #include "dispatch/routing.h"
@@ -29,7 +29,8 @@ struct PassesRun {
 // Counts them, and the launches, in the telemetry.
 Result<PassesRun> passes_of(const Recording& recording);
 
-// The times of the recorded steps, several of which may be of one segment, as times of the segments.
+// The times of the recorded steps, several of which may be of one segment, as times of the
+// segments.
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,
                                          std::span<const std::uint64_t> step_ns);
 

@@ -40,8 +40,7 @@ bool GridSteps::has_conditions() const {
 }
 
 std::uint64_t GridSteps::alignment() const {
-  return std::max<std::uint64_t>(
-      engine_.device().snapshot().limits.storage_buffer_alignment, 16);
+  return std::max<std::uint64_t>(engine_.device().snapshot().limits.storage_buffer_alignment, 16);
 }
 
 Result<void> GridSteps::cut(bool store_choices) {
@@ -74,8 +73,7 @@ Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_vi
         "use a smaller grid, or keep fewer values across barriers.",
         engine_.device().snapshot().name, words, kMostWords));
   }
-  return engine_.memory().make(Place::Device, words * 4,
-                               fmt::format("{} {}", request_.name, what));
+  return engine_.memory().make(Place::Device, words * 4, fmt::format("{} {}", request_.name, what));
 }
 
 Result<void> GridSteps::make_kept() {
@@ -143,8 +141,8 @@ Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parame
   if (known != nullptr) return known;
   const GridSegment& segment = plan_.segments[number];
   codegen::Segment lowered(segment.program);
-  const auto trips = std::ranges::find(segment.buffers, SegmentBuffer::Kind::Trips,
-                                       &SegmentBuffer::kind);
+  const auto trips =
+      std::ranges::find(segment.buffers, SegmentBuffer::Kind::Trips, &SegmentBuffer::kind);
   if (with_parameters && trips != segment.buffers.end()) {
     lowered.parameters = static_cast<BufferId>(trips - segment.buffers.begin());
   }
@@ -152,8 +150,8 @@ Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parame
     lowered.one_workgroup.emplace();
     lowered.one_workgroup->grid = request_.grid;
   } else {
-    lowered.grid_in_parts = !fits_one_dispatch(
-        request_.grid, engine_.device().snapshot().limits.workgroup_count);
+    lowered.grid_in_parts =
+        !fits_one_dispatch(request_.grid, engine_.device().snapshot().limits.workgroup_count);
   }
   auto kernel = engine_.pipelines().get(lowered);
   if (!kernel) {
@@ -173,10 +171,9 @@ Result<KernelStep> GridSteps::segment(std::uint32_t number, const PassBuffers& p
   for (BufferId id = 0; id < segment.buffers.size(); ++id) {
     slices.push_back(slice_of(segment.buffers[id], pass));
     const ir::BufferDecl& buffer = segment.program.buffer(id);
-    bindings.buffers[id].count =
-        segment.buffers[id].kind == SegmentBuffer::Kind::Program
-            ? request_.bindings.buffers[segment.buffers[id].source].count
-            : slices.back().bytes / ir::info(buffer.element).bytes;
+    bindings.buffers[id].count = segment.buffers[id].kind == SegmentBuffer::Kind::Program
+                                     ? request_.bindings.buffers[segment.buffers[id].source].count
+                                     : slices.back().bytes / ir::info(buffer.element).bytes;
   }
   auto parameters = parameter_words(**kernel, bindings, request_.grid, pass.trips);
   if (!parameters) return std::unexpected(std::move(parameters.error()));
@@ -342,8 +339,7 @@ Result<PassesRun> passes_of(const Recording& recording) {
   if (record.segments > 1) {
     dispatch::count(Counter::GridSyncSplits);
     dispatch::count(Counter::GridSyncSegments, record.segments);
-    const std::uint64_t points =
-        launches > run.passes ? launches - run.passes : 0;
+    const std::uint64_t points = launches > run.passes ? launches - run.passes : 0;
     dispatch::count(Counter::GridSyncPoints, points);
   }
   return run;

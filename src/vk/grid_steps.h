@@ -10,10 +10,10 @@ namespace felsite::vk {
 
 // What a segment is bound to beside the program's own buffers, in one pass.
 struct PassBuffers {
-  std::optional<BufferSlice> changed;  // where it tells of changes
-  std::optional<BufferSlice> flag;     // in place of the program's own
-  std::span<const std::uint32_t> trips;      // as parameters
-  std::optional<BufferSlice> trip_words;     // or in memory
+  std::optional<BufferSlice> changed;     // where it tells of changes
+  std::optional<BufferSlice> flag;        // in place of the program's own
+  std::span<const std::uint32_t> trips;   // as parameters
+  std::optional<BufferSlice> trip_words;  // or in memory
   std::optional<BufferSlice> choices;
 };
 
@@ -40,8 +40,7 @@ class GridSteps {
   // invocations as there are words.
   Result<KernelStep> segment(std::uint32_t number, const PassBuffers& pass);
   Result<KernelStep> own(const Result<ir::Program>& program, std::vector<BufferSlice> buffers,
-                         std::uint64_t invocations,
-                         std::span<const std::uint32_t> parameters = {});
+                         std::uint64_t invocations, std::span<const std::uint32_t> parameters = {});
   // Compares the evolving buffers that no segment reports on with what they were before.
   Result<std::vector<KernelStep>> comparisons(const BufferSlice& changed);
 

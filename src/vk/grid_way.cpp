@@ -12,7 +12,7 @@ namespace {
 using dispatch::WayParameters;
 using dispatch::WayWords;
 
-constexpr std::size_t kStepsInBlock = 256;
+constexpr std::size_t kStepsInBlockOfRounds = 256;
 constexpr std::size_t kMostRounds = 32;
 
 class Way {
@@ -37,7 +37,7 @@ class Way {
       if (auto added = add_stop(s, round); !added) return added;
     }
     const std::size_t rounds =
-        std::clamp<std::size_t>(kStepsInBlock / round.size(), 1, kMostRounds);
+        std::clamp<std::size_t>(kStepsInBlockOfRounds / round.size(), 1, kMostRounds);
     for (std::size_t i = 0; i < rounds; ++i) {
       out_.repeated.insert(out_.repeated.end(), round.begin(), round.end());
     }
@@ -59,10 +59,7 @@ class Way {
   std::uint32_t end() const { return static_cast<std::uint32_t>(plan_.segments.size()); }
 
   std::uint32_t take(std::uint64_t words, bool bound_alone) {
-    if (bound_alone) {
-      const std::uint64_t alignment = steps_.alignment() / 4;
-      next_word_ = (next_word_ + alignment - 1) / alignment * alignment;
-    }
+    if (bound_alone) next_word_ = align_up(next_word_, steps_.alignment() / 4);
     const auto at = static_cast<std::uint32_t>(next_word_);
     next_word_ += words;
     return at;
@@ -132,7 +129,8 @@ class Way {
 
   // Where the way to a segment really leads.
   std::uint32_t stop_of(std::uint32_t segment) const {
-    while (segment != end() && stops_[segment].is_passed) segment = plan_.segments[segment].next.yes;
+    while (segment != end() && stops_[segment].is_passed)
+      segment = plan_.segments[segment].next.yes;
     return segment;
   }
 

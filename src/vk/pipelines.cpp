@@ -70,7 +70,8 @@ Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
     words.push_back(3);
     for (const std::uint32_t extent : segment.one_workgroup->grid) words.push_back(extent);
     if (const auto& passes = segment.one_workgroup->passes) {
-      words.insert(words.end(), {4, passes->control, passes->changed.value_or(ir::kNone), passes->most});
+      words.insert(words.end(),
+                   {4, passes->control, passes->changed.value_or(ir::kNone), passes->most});
     }
   }
   const std::uint64_t way = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);

@@ -55,8 +55,7 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
   const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
                                         dispatch::indirect_grid(made.program_, contents));
   if (!grid) return std::unexpected(grid.error());
-  const auto route =
-      dispatch::choose_route(made.program_, config, *grid, made.engine_->profile());
+  const auto route = dispatch::choose_route(made.program_, config, *grid, made.engine_->profile());
   if (!route) return std::unexpected(route.error());
   made.route_ = route->route;
   if (config.timeout && config.timeout->count() <= 0) {
@@ -270,8 +269,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
     auto run = passes_of(*running_->recording);
     if (!run) return std::unexpected(std::move(run.error()));
     passes = *run;
-    timing->step_device_ns =
-        segment_times(running_->recording->sequence(), timing->step_device_ns);
+    timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);
   }
   if (!went_away && is_pooled_ && !engine_->is_lost()) {
     engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes_);

@@ -235,10 +235,10 @@ Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
       dispatch::choose_route(checked->program, config, checked->grid, engine.profile());
   if (!route) return std::unexpected(route.error());
   if (route->route == dispatch::Route::HostSplit) {
-    return std::unexpected(unsupported("The host split works on the caller's bytes, and these "
-                                       "buffers are on the device.",
-                                       "ask for the resident form, or for none.",
-                                       engine.device().snapshot().name));
+    return std::unexpected(
+        unsupported("The host split works on the caller's bytes, and these "
+                    "buffers are on the device.",
+                    "ask for the resident form, or for none.", engine.device().snapshot().name));
   }
   Sequence sequence;
   sequence.name = name_of(step);

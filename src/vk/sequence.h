@@ -75,13 +75,13 @@ inline bool writes_own_condition(const KernelStep& step) {
 // How a run that goes over a program several times tells afterwards what it did.
 struct PassRecord {
   std::uint32_t bound = 1;
-  std::uint32_t always = 0;        // passes that ran whatever happened
-  std::vector<BufferSlice> ran;    // a pass ran for each word that is not zero
+  std::uint32_t always = 0;              // passes that ran whatever happened
+  std::vector<BufferSlice> ran;          // a pass ran for each word that is not zero
   std::optional<BufferSlice> counted;    // and as many more
   std::optional<BufferSlice> left;       // not zero: the last pass still changed something
   std::optional<BufferSlice> converged;  // not zero: it did not
-  std::optional<BufferSlice> flag;       // what the last pass left in the flag, if not in its buffer
-  bool rests = false;  // nothing can tell of a change, so the first pass is the last
+  std::optional<BufferSlice> flag;  // what the last pass left in the flag, if not in its buffer
+  bool rests = false;               // nothing can tell of a change, so the first pass is the last
   std::uint32_t launches_in_pass = 0;
   std::optional<BufferSlice> launches;
   std::uint32_t segments = 1;

@@ -11,10 +11,6 @@ using dispatch::PlannedStep;
 using dispatch::Section;
 using dispatch::Stage;
 
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 class LayoutMaker {
  public:
   LayoutMaker(const Sequence& sequence, const Device& device)

@@ -52,6 +52,10 @@ struct SequenceLayout {
   bool watched = false;
 };
 
+inline std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
 SequenceLayout lay_out(const Sequence& sequence, const Device& device);
 
 // The parts that a grid runs in, each within what one dispatch takes.

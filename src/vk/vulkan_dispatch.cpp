@@ -20,8 +20,8 @@ Error with_program(Error error, const ir::Program& program) {
 bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config) || config.cooperative) return false;
   if (config.grid_sync == GridSync::HostSplit) return true;
-  return config.grid_sync == GridSync::Automatic &&
-         config.fixpoint_iterations.value_or(1) > 1 && dispatch::changes_own_grid(program);
+  return config.grid_sync == GridSync::Automatic && config.fixpoint_iterations.value_or(1) > 1 &&
+         dispatch::changes_own_grid(program);
 }
 
 // All that the first dispatch would compile, as far as it is known without inputs.

@@ -13,8 +13,8 @@ using codegen::Capabilities;
 
 namespace {
 
-Result<codegen::Kernel> lowered(std::string_view text, std::array<std::uint32_t, 3> grid,
-                                const Capabilities& mask = codegen::all_capabilities()) {
+Result<codegen::Kernel> lower_on_grid(std::string_view text, std::array<std::uint32_t, 3> grid,
+                                      const Capabilities& mask = codegen::all_capabilities()) {
   codegen::Segment segment(valid_program(text));
   segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .passes = {}};
   return codegen::lower(segment, mask);
@@ -22,7 +22,7 @@ Result<codegen::Kernel> lowered(std::string_view text, std::array<std::uint32_t,
 
 codegen::Kernel valid_kernel(std::string_view text, std::array<std::uint32_t, 3> grid,
                              const Capabilities& mask = codegen::all_capabilities()) {
-  auto kernel = lowered(text, grid, mask);
+  auto kernel = lower_on_grid(text, grid, mask);
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   CHECK(validation_message(kernel->words) == "");
   return *std::move(kernel);
@@ -99,11 +99,11 @@ TEST_CASE("a folded grid has the workgroup size of all its invocations") {
 
 TEST_CASE("a grid that cannot be one workgroup is refused by the reason") {
   const auto refusal = [](std::string_view body, std::array<std::uint32_t, 3> grid) {
-    const auto kernel =
-        lowered(fmt::format("program p workgroup(8) {{ readwrite x: u32[]; workgroup t: u32[8]; {} "
-                            "gridsync; x[0] = 1; }}",
-                            body),
-                grid);
+    const auto kernel = lower_on_grid(
+        fmt::format("program p workgroup(8) {{ readwrite x: u32[]; workgroup t: u32[8]; {} "
+                    "gridsync; x[0] = 1; }}",
+                    body),
+        grid);
     if (kernel) return std::string();
     CHECK(kernel.error().code == ErrorCode::UnsupportedFeature);
     CHECK(!kernel.error().fix.empty());
@@ -119,13 +119,13 @@ TEST_CASE("a grid that cannot be one workgroup is refused by the reason") {
   }
   CHECK(refusal("x[2] = 1;", {2, 1, 1}) == "");
 
-  const auto too_many = lowered(kNeighbours, {1000, 1000, 1});
+  const auto too_many = lower_on_grid(kNeighbours, {1000, 1000, 1});
   REQUIRE(!too_many.has_value());
   CHECK(too_many.error().code == ErrorCode::UnsupportedFeature);
   CHECK(too_many.error().context.requested == 8'000'000);
   CHECK(too_many.error().context.available ==
         8 * codegen::all_capabilities().limits.workgroup_invocations);
-  CHECK(!lowered(kNeighbours, {UINT32_MAX, UINT32_MAX, UINT32_MAX}).has_value());
+  CHECK(!lower_on_grid(kNeighbours, {UINT32_MAX, UINT32_MAX, UINT32_MAX}).has_value());
 }
 
 TEST_CASE("one workgroup of nothing, or in parts, is no segment") {
@@ -151,7 +151,7 @@ TEST_CASE("a few invocations to a lane") {
     CHECK(lanes({3, 1, 1}) == 12);
     CHECK(lanes({5, 1, 1}) == 14);
     CHECK(lanes({4, 4, 1}) == 16);
-    CHECK(!lowered(kNeighbours, {17, 1, 1}, mask).has_value());
+    CHECK(!lower_on_grid(kNeighbours, {17, 1, 1}, mask).has_value());
   }
   // Both limits count.
   Capabilities mask = codegen::all_capabilities();

@@ -40,8 +40,8 @@ constexpr std::string_view kText = R"(program passes workgroup(8) {{
 }}
 )";
 
-Result<codegen::Kernel> lowered(const ir::Program& program, const codegen::PassLoop& passes,
-                                std::array<std::uint32_t, 3> grid, const Capabilities& mask) {
+Result<codegen::Kernel> lower_passes(const ir::Program& program, const codegen::PassLoop& passes,
+                                     std::array<std::uint32_t, 3> grid, const Capabilities& mask) {
   codegen::Segment segment(program);
   segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .passes = passes};
   return codegen::lower(segment, mask);
@@ -70,8 +70,8 @@ TEST_CASE("passes under many masks") {
         CAPTURE(mask.loop_budget);
         for (const auto& changed :
              {std::optional<ir::BufferId>(3), std::optional<ir::BufferId>()}) {
-          const auto kernel =
-              lowered(program, {.control = 0, .changed = changed}, {folds ? 3U : 1U, 1, 1}, mask);
+          const auto kernel = lower_passes(program, {.control = 0, .changed = changed},
+                                           {folds ? 3U : 1U, 1, 1}, mask);
           REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
           CHECK(validation_message(kernel->words) == "");
           CHECK(kernel->buffers[0] == codegen::BufferBinding{0, 0, true});
@@ -82,7 +82,7 @@ TEST_CASE("passes under many masks") {
           Capabilities narrow = mask;
           narrow.limits.workgroup_invocations = 7;
           const auto in_turns =
-              lowered(program, {.control = 0, .changed = changed}, {3, 1, 1}, narrow);
+              lower_passes(program, {.control = 0, .changed = changed}, {3, 1, 1}, narrow);
           REQUIRE_MESSAGE(in_turns.has_value(), to_string(in_turns.error()));
           CHECK(validation_message(in_turns->words) == "");
         }
@@ -97,7 +97,7 @@ TEST_CASE("many loops of unknown length take no more workgroup memory") {
   Capabilities mask = codegen::all_capabilities();
   mask.loop_budget = 65535;
   const auto kernel =
-      lowered(valid_program(text + "}"), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
+      lower_passes(valid_program(text + "}"), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   CHECK(validation_message(kernel->words) == "");
   CHECK(kernel->shared_bytes <= 1024);
@@ -116,7 +116,7 @@ TEST_CASE("generated programs in passes under random masks") {
     text.insert(text.find('{') + 1, "\n  readwrite control: u32[4];");
     INFO("seed " << seed << ", features " << mask.features.to_string() << "\n" << text);
     const auto kernel =
-        lowered(valid_program(text), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
+        lower_passes(valid_program(text), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
     if (kernel) {
       CHECK(validation_message(kernel->words) == "");
     } else {
@@ -130,7 +130,7 @@ TEST_CASE("buffers that cannot serve passes are refused") {
                           const codegen::PassLoop& passes) -> std::string {
     const ir::Program program = valid_program(fmt::format(
         "program p workgroup(1) {{ {} readwrite x: u32[]; {} x[0] = 1; }}", declarations, body));
-    const auto kernel = lowered(program, passes, {1, 1, 1}, codegen::all_capabilities());
+    const auto kernel = lower_passes(program, passes, {1, 1, 1}, codegen::all_capabilities());
     if (kernel) return "";
     CHECK(kernel.error().code == ErrorCode::InvalidProgram);
     CHECK(!kernel.error().fix.empty());

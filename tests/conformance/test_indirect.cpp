@@ -6,7 +6,7 @@ using namespace felsite::test;
 
 namespace {
 
-const char* const kCount =
+const char* const kCountProgram =
     "program count workgroup(1) { readonly g: u32[]; readwrite n: u32[]; indirect_dispatch(g[1]);"
     " atomic_add(n[0], 1); n[1] = num_workgroups.x * 100 + num_workgroups.y * 10 +"
     " num_workgroups.z; }";
@@ -20,7 +20,8 @@ TEST_CASE("a grid in a resident buffer") {
   const auto run = [&](const Words& grid) {
     const OnDevice g(grid);
     const OnDevice n(Words{0, 0});
-    must(tested().dispatch_resident(valid_program(kCount), std::vector{g.handle(), n.handle()}));
+    must(tested().dispatch_resident(valid_program(kCountProgram),
+                                    std::vector{g.handle(), n.handle()}));
     return n.words();
   };
   CHECK(run({99, 3, 2, 1}) == Words{6, 321});
@@ -30,7 +31,7 @@ TEST_CASE("a grid in a resident buffer") {
   CHECK(run({}) == Words{0, 0});
   const OnDevice g(Words{0, 1, 1, 1});
   const OnDevice n(Words{0, 0});
-  CHECK(code_of(tested().dispatch_resident(valid_program(kCount),
+  CHECK(code_of(tested().dispatch_resident(valid_program(kCountProgram),
                                            std::vector{g.handle(), n.handle()}, on_grid(1))) ==
         ErrorCode::BadInputs);
   CHECK(n.words() == Words{0, 0});
@@ -43,7 +44,7 @@ TEST_CASE("an earlier step computes the grid") {
   const std::vector<ResidentStep> steps{{.program = valid_program(kSetGrid),
                                          .resources = {from.handle(), g.handle()},
                                          .grid_override = {{1, 1, 1}}},
-                                        step(kCount, {g.handle(), n.handle()})};
+                                        step(kCountProgram, {g.handle(), n.handle()})};
   const ResidentRange read{.buffer = n.handle()};
   std::vector<Bytes> slots;
   must(tested().dispatch_resident_sequence_read_ranges_into(steps, {&read, 1}, slots));
@@ -57,7 +58,7 @@ TEST_CASE("an earlier step computes the grid") {
 TEST_CASE("an upload in the same submission brings the grid") {
   const OnDevice g(Words{0, 9, 9, 9});
   const OnDevice n(Words{0, 0});
-  const std::vector<ResidentStep> steps{step(kCount, {g.handle(), n.handle()})};
+  const std::vector<ResidentStep> steps{step(kCountProgram, {g.handle(), n.handle()})};
   const Bytes words = bytes_of(Words{2, 2, 2});
   const ResidentUpload upload{.buffer = g.handle(), .offset = 4, .bytes = words};
   const ResidentFill fill{.buffer = n.handle(), .value = std::byte{0}};

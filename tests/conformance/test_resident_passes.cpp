@@ -130,8 +130,8 @@ TEST_CASE("passes on resident buffers that make no sense are refused") {
   const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
   const ir::Program program = valid_program(kSpread);
   CHECK(code_of(tested().dispatch_resident(program, resources, passes(0))) == ErrorCode::BadInputs);
-  CHECK(code_of(tested().dispatch_resident(
-            program, resources, passes(3, {Convergence::Kind::Flag, "nothing"}))) ==
+  CHECK(code_of(tested().dispatch_resident(program, resources,
+                                           passes(3, {Convergence::Kind::Flag, "nothing"}))) ==
         ErrorCode::BadInputs);
   CHECK(code_of(tested().dispatch_resident(program, std::vector{x.handle()}, passes(3))) ==
         ErrorCode::BadInputs);

@@ -125,14 +125,15 @@ TEST_CASE("grid sync plan: tables say what each segment does with a buffer, and 
     }
   }
   // In a second pass the output is what the first one left.
-  const GridSyncPlan passes = plan_of(body("o[0] = y[0]; gridsync; x[0] = 1;"), {.many_passes = true});
+  const GridSyncPlan passes =
+      plan_of(body("o[0] = y[0]; gridsync; x[0] = 1;"), {.many_passes = true});
   CHECK(access_of(passes.segments[0], "o") == ir::Access::ReadWrite);
 }
 
 TEST_CASE("grid sync plan: what depends on ids, lengths and constant memory is computed again") {
-  const GridSyncPlan plan = plan_of(
-      body("let i = invocation.x; let n = len(x) * 2; let v = y[i] + n; x[i] = 1; gridsync;"
-           " x[i] = v;"));
+  const GridSyncPlan plan =
+      plan_of(body("let i = invocation.x; let n = len(x) * 2; let v = y[i] + n; x[i] = 1; gridsync;"
+                   " x[i] = v;"));
   CHECK(plan.spill_words == 0);
   CHECK(plan.spilled.empty());
   CHECK_FALSE(has(plan.segments[1], Kind::Spill));
@@ -141,8 +142,8 @@ TEST_CASE("grid sync plan: what depends on ids, lengths and constant memory is c
 
 TEST_CASE("grid sync plan: what changes in between is spilled, in as few words as it takes") {
   // A load of memory that the first segment writes; an atomic; an assigned variable.
-  const GridSyncPlan loads = plan_of(body(
-      "let i = invocation.x; let v = x[i]; x[i + 1] = 1; gridsync; x[i] = v;"));
+  const GridSyncPlan loads =
+      plan_of(body("let i = invocation.x; let v = x[i]; x[i + 1] = 1; gridsync; x[i] = v;"));
   CHECK(loads.spill_words == 1);
   CHECK(loads.segments[0].stored.size() == 1);
   CHECK(loads.segments[1].loaded.size() == 1);
@@ -185,9 +186,11 @@ TEST_CASE("grid sync plan: a return is asked for again where that can be done, e
   CHECK(remembered.spill_words == 1);
 }
 
-TEST_CASE("grid sync plan: loops and conditions around barriers are ways, decided where they can be") {
-  const GridSyncPlan plan = plan_of(body(
-      "x[0] = 1; loop k in 2..5 { x[k] = k; gridsync; if k == 3 { x[7] = k; gridsync; } } x[1] = 2;"));
+TEST_CASE(
+    "grid sync plan: loops and conditions around barriers are ways, decided where they can be") {
+  const GridSyncPlan plan =
+      plan_of(body("x[0] = 1; loop k in 2..5 { x[k] = k; gridsync; if k == 3 { x[7] = k; gridsync; "
+                   "} } x[1] = 2;"));
   CHECK(plan.host_knows_way);
   CHECK(plan.trip_count == 1);
   REQUIRE(plan.forks.size() == 2);
@@ -213,21 +216,24 @@ TEST_CASE("grid sync plan: loops and conditions around barriers are ways, decide
 
 TEST_CASE("grid sync plan: workgroup memory is kept where it is read again, and only there") {
   const auto with = [](std::string_view statements) {
-    return plan_of(fmt::format("program p workgroup(4) {{ readwrite x: u32[]; workgroup t: u32[4];"
-                               " {} }}",
-                               statements));
+    return plan_of(
+        fmt::format("program p workgroup(4) {{ readwrite x: u32[]; workgroup t: u32[4];"
+                    " {} }}",
+                    statements));
   };
   CHECK(with("t[local.x] = 1; gridsync; x[invocation.x] = t[3 - local.x];").kept.size() == 1);
   // Filled anew before anybody sees it.
-  CHECK(with("t[local.x] = 1; barrier; x[0] = t[1]; gridsync; t[local.x] = 2; barrier; x[1] = t[2];")
-            .kept.empty());
+  CHECK(
+      with("t[local.x] = 1; barrier; x[0] = t[1]; gridsync; t[local.x] = 2; barrier; x[1] = t[2];")
+          .kept.empty());
   CHECK(with("x[0] = 1; gridsync; t[local.x] = 1; barrier; x[1] = t[2];").kept.empty());
 }
 
 TEST_CASE("grid sync plan: changes are reported by stores that each invocation makes once") {
-  const GridSyncOptions options{.many_passes = true, .report_changes = true, .one_dimensional = true};
-  const GridSyncPlan plan = plan_of(body("let i = invocation.x; x[i] = y[i]; gridsync; o[0] = x[0];"),
-                                    options);
+  const GridSyncOptions options{
+      .many_passes = true, .report_changes = true, .one_dimensional = true};
+  const GridSyncPlan plan =
+      plan_of(body("let i = invocation.x; x[i] = y[i]; gridsync; o[0] = x[0];"), options);
   CHECK(plan.evolving.size() == 2);
   REQUIRE(plan.reported.size() == 1);
   CHECK(plan.program.buffer(plan.reported[0]).name == "x");
@@ -241,7 +247,8 @@ TEST_CASE("grid sync plan: 10 000 segments over 1 000 buffers share what they ca
   for (int i = 0; i < 1000; ++i) text += fmt::format(" readwrite b{}: u32[];", i);
   for (int i = 0; i < 10'000; ++i) {
     if (i != 0) text += " gridsync;";
-    text += fmt::format(" b{0}[invocation.x] = b{1}[invocation.x] + {0};", i % 1000, (i + 7) % 1000);
+    text +=
+        fmt::format(" b{0}[invocation.x] = b{1}[invocation.x] + {0};", i % 1000, (i + 7) % 1000);
   }
   const ir::Program program = valid_program(text + " }");
   const auto start = std::chrono::steady_clock::now();
@@ -260,7 +267,8 @@ TEST_CASE("grid sync plan: 10 000 segments over 1 000 buffers share what they ca
 
 TEST_CASE("grid sync plan: bad programs are errors before anything is planned") {
   const auto divergent = ir::parse(
-      "program p workgroup(4) { readwrite x: u32[]; if invocation.x == 0 { gridsync; } x[0] = 1; }");
+      "program p workgroup(4) { readwrite x: u32[]; if invocation.x == 0 { gridsync; } x[0] = 1; "
+      "}");
   REQUIRE(divergent.has_value());
   const auto plan = plan_grid_sync(*divergent);
   REQUIRE_FALSE(plan.has_value());

@@ -25,7 +25,9 @@ TEST_CASE("host split: generated programs give the bytes of native grid barriers
     for (const GridSegment& segment : plan->segments) {
       const ir::Findings findings = ir::validate(segment.program);
       if (!findings.empty()) {
-        FAIL(text << "\n" << ir::print(segment.program) << "\n" << to_string(ir::to_error(findings, "s")));
+        FAIL(text << "\n"
+                  << ir::print(segment.program) << "\n"
+                  << to_string(ir::to_error(findings, "s")));
       }
     }
     DispatchConfig config;
@@ -34,7 +36,8 @@ TEST_CASE("host split: generated programs give the bytes of native grid barriers
     const auto native = backend->dispatch(*parsed, generator.inputs(), config);
     config.grid_sync = GridSync::HostSplit;
     const auto split = backend->dispatch(*parsed, generator.inputs(), config);
-    REQUIRE_MESSAGE(native.has_value() == split.has_value(), text << (split ? "" : to_string(split.error())));
+    REQUIRE_MESSAGE(native.has_value() == split.has_value(),
+                    text << (split ? "" : to_string(split.error())));
     if (!native) continue;
     if (*native != *split) {
       std::string all = text;

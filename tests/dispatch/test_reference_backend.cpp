@@ -29,15 +29,15 @@ std::vector<ByteSpan> spans_of(const std::vector<Bytes>& inputs) {
   return {inputs.begin(), inputs.end()};
 }
 
-Result<std::vector<Bytes>> dispatch(const std::string& text, const std::vector<Bytes>& inputs,
-                                    const DispatchConfig& config = {},
-                                    ReferenceOptions options = {}) {
+Result<std::vector<Bytes>> dispatch_text(const std::string& text, const std::vector<Bytes>& inputs,
+                                         const DispatchConfig& config = {},
+                                         ReferenceOptions options = {}) {
   return make_reference_backend(options)->dispatch(valid_program(text), inputs, config);
 }
 
 ErrorCode code_of(const std::string& text, const std::vector<Bytes>& inputs,
                   const DispatchConfig& config = {}) {
-  const auto result = dispatch(text, inputs, config);
+  const auto result = dispatch_text(text, inputs, config);
   REQUIRE(!result.has_value());
   CHECK(to_string(result.error()).find("Fix: ") != std::string::npos);
   CHECK(!result.error().message.empty());
@@ -83,7 +83,7 @@ TEST_CASE("a timed dispatch says how long it took and how many passes ran") {
 TEST_CASE("the inputs are left as they were") {
   const auto in = saxpy_inputs();
   const auto copy = in;
-  REQUIRE(dispatch(kSaxpy, in).has_value());
+  REQUIRE(dispatch_text(kSaxpy, in).has_value());
   CHECK(in == copy);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("outputs start as zeros, in used slots too") {
 }
 
 TEST_CASE("inputs and results are in declaration order, whatever the bindings") {
-  const auto out = dispatch(
+  const auto out = dispatch_text(
       R"(program p workgroup(1) {
     readwrite d: u32[1] binding(9);
     output r: u32[1] binding(7);
@@ -169,7 +169,7 @@ TEST_CASE("wrong counts and sizes of inputs are BadInputs") {
 }
 
 TEST_CASE("an error names the program") {
-  const auto result = dispatch(kSaxpy, {});
+  const auto result = dispatch_text(kSaxpy, {});
   REQUIRE(!result.has_value());
   CHECK(result.error().context.program == "saxpy");
   CHECK(to_string(result.error()).find("saxpy") != std::string::npos);
@@ -208,19 +208,20 @@ TEST_CASE("one input may be given twice") {
 TEST_CASE("max_output_bytes refuses before anything runs") {
   DispatchConfig config;
   config.max_output_bytes = 127;
-  const auto result = dispatch(kSaxpy, saxpy_inputs(), config);
+  const auto result = dispatch_text(kSaxpy, saxpy_inputs(), config);
   REQUIRE(!result.has_value());
   CHECK((result.error().code == ErrorCode::BadInputs ||
          result.error().code == ErrorCode::DeviceOutOfMemory));
   config.max_output_bytes = 128;
-  CHECK(dispatch(kSaxpy, saxpy_inputs(), config).has_value());
+  CHECK(dispatch_text(kSaxpy, saxpy_inputs(), config).has_value());
 }
 
 TEST_CASE("outputs of four billion elements are DeviceOutOfMemory, with the figures") {
   ReferenceOptions options;
   options.memory_limit = std::uint64_t{1} << 30;
-  const auto result = dispatch("program p workgroup(1) { output o: u64[4294967295]; o[0] = 1u64; }",
-                               {}, on_grid(1), options);
+  const auto result =
+      dispatch_text("program p workgroup(1) { output o: u64[4294967295]; o[0] = 1u64; }", {},
+                    on_grid(1), options);
   REQUIRE(!result.has_value());
   CHECK(result.error().code == ErrorCode::DeviceOutOfMemory);
   REQUIRE(result.error().context.requested.has_value());
@@ -238,7 +239,7 @@ TEST_CASE("many large outputs together are DeviceOutOfMemory, on the machine's o
 TEST_CASE("a grid barrier over more invocations than fit the memory is DeviceOutOfMemory") {
   ReferenceOptions options;
   options.memory_limit = 1 << 20;
-  const auto result = dispatch(
+  const auto result = dispatch_text(
       "program p workgroup(64) { output o: u32[4]; let x = u64(invocation.x); gridsync; "
       "atomic_add(o[0], u32(x)); }",
       {}, on_grid(100'000), options);
@@ -275,7 +276,7 @@ TEST_CASE("a huge grid of empty work is stopped by the timeout as well") {
 }
 
 TEST_CASE("zero-length inputs are fine") {
-  const auto out = dispatch(kSaxpy, {bytes_of(Words{3}), {}, {}});
+  const auto out = dispatch_text(kSaxpy, {bytes_of(Words{3}), {}, {}});
   REQUIRE(out.has_value());
   CHECK((*out)[0].empty());
   CHECK(words_of((*out)[1]) == counting(16, 3));
@@ -283,7 +284,7 @@ TEST_CASE("zero-length inputs are fine") {
 
 TEST_CASE("nothing but a zero-length input-output infers an empty grid") {
   const auto out =
-      dispatch("program p workgroup(4) { readwrite y: u32[]; y[invocation.x] = 1; }", {{}});
+      dispatch_text("program p workgroup(4) { readwrite y: u32[]; y[invocation.x] = 1; }", {{}});
   REQUIRE(out.has_value());
   REQUIRE(out->size() == 1);
   CHECK((*out)[0].empty());
@@ -291,7 +292,7 @@ TEST_CASE("nothing but a zero-length input-output infers an empty grid") {
 
 TEST_CASE("zero workgroups run nothing and give zeroed outputs and unchanged input-outputs") {
   for (const auto& config : {on_grid(0), on_grid(3, 0), on_grid(3, 3, 0)}) {
-    const auto out = dispatch(kSaxpy, saxpy_inputs(), config);
+    const auto out = dispatch_text(kSaxpy, saxpy_inputs(), config);
     REQUIRE(out.has_value());
     CHECK(words_of((*out)[0]) == counting(16, 100));
     CHECK(words_of((*out)[1]) == Words(16, 0));
@@ -314,7 +315,7 @@ TEST_CASE("workgroup_override changes the size and is validated") {
     o[invocation.x] = workgroup_size.x * 1000 + workgroup_id.x; })";
   DispatchConfig config;
   config.workgroup_override = {3, 1, 1};
-  const auto out = dispatch(text, {}, config);
+  const auto out = dispatch_text(text, {}, config);
   REQUIRE(out.has_value());
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(words_of((*out)[0])[i] == 3000 + i / 3);
   for (const std::array<std::uint32_t, 3> bad : {std::array<std::uint32_t, 3>{0, 1, 1},
@@ -330,7 +331,7 @@ TEST_CASE("workgroup_override changes the size and is validated") {
 TEST_CASE("cooperative dispatch is refused") {
   DispatchConfig config;
   config.cooperative = true;
-  const auto result = dispatch(kSaxpy, saxpy_inputs(), config);
+  const auto result = dispatch_text(kSaxpy, saxpy_inputs(), config);
   // A native grid barrier over many workgroups is what the reference has: it may agree, or refuse.
   if (!result.has_value()) CHECK(result.error().code == ErrorCode::UnsupportedFeature);
 }

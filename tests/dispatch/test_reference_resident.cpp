@@ -6,18 +6,8 @@
 using namespace felsite;
 using namespace felsite::test;
 
-namespace {
-
-std::unique_ptr<ReferenceBackend> with_memory(std::uint64_t limit) {
-  ReferenceOptions options;
-  options.memory_limit = limit;
-  return make_reference_backend(options);
-}
-
-}  // namespace
-
 TEST_CASE("resident buffers take from the limit, and give it back") {
-  const auto backend = with_memory(1000);
+  const auto backend = reference_with_memory(1000);
   const auto first = backend->allocate_resident(600);
   REQUIRE(first.has_value());
   const auto second = backend->allocate_resident(401);
@@ -36,7 +26,7 @@ TEST_CASE("resident buffers take from the limit, and give it back") {
 }
 
 TEST_CASE("a group that does not fit is refused as a whole") {
-  const auto backend = with_memory(1000);
+  const auto backend = reference_with_memory(1000);
   const std::vector<std::uint64_t> sizes{300, 300, 300, 300};
   const auto group = backend->allocate_resident_many(sizes);
   REQUIRE(!group.has_value());
@@ -51,7 +41,7 @@ TEST_CASE("a group that does not fit is refused as a whole") {
 }
 
 TEST_CASE("no limit is no crash") {
-  const auto backend = with_memory(UINT64_MAX);
+  const auto backend = reference_with_memory(UINT64_MAX);
   for (const std::uint64_t size : {UINT64_MAX, UINT64_MAX / 2 + 1}) {
     const auto result = backend->allocate_resident(size);
     REQUIRE(!result.has_value());

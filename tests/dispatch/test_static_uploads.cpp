@@ -11,12 +11,6 @@ using dispatch::StaticUploadCache;
 
 namespace {
 
-std::unique_ptr<ReferenceBackend> with_memory(std::uint64_t limit) {
-  ReferenceOptions options;
-  options.memory_limit = limit;
-  return make_reference_backend(options);
-}
-
 Bytes filled(std::size_t count, unsigned value) {
   return Bytes(count, static_cast<std::byte>(value));
 }
@@ -29,7 +23,7 @@ Result<StaticUploads> acquire(StaticUploadCache& cache, const std::vector<Bytes>
 }  // namespace
 
 TEST_CASE("an acquisition that fails holds nothing, not even what was there") {
-  const auto backend = with_memory(1000);
+  const auto backend = reference_with_memory(1000);
   StaticUploadCache cache(*backend, 500);
   const auto first = acquire(cache, {filled(100, 1)});
   REQUIRE(first.has_value());
@@ -46,7 +40,7 @@ TEST_CASE("an acquisition that fails holds nothing, not even what was there") {
 }
 
 TEST_CASE("what nobody holds makes room for what is asked for") {
-  const auto backend = with_memory(1000);
+  const auto backend = reference_with_memory(1000);
   StaticUploadCache cache(*backend, 1000);
   const auto held = acquire(cache, {filled(300, 1)});
   const auto kept = acquire(cache, {filled(300, 2), filled(300, 3)});
@@ -61,7 +55,7 @@ TEST_CASE("what nobody holds makes room for what is asked for") {
 }
 
 TEST_CASE("the backend's own static uploads make room for other buffers too") {
-  const auto backend = with_memory(1000);
+  const auto backend = reference_with_memory(1000);
   const Bytes payload = filled(600, 1);
   const std::vector<ByteSpan> payloads{payload};
   const auto uploads = backend->acquire_static_uploads("d", payloads);

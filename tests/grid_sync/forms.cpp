@@ -110,7 +110,8 @@ bool must_refuse(const Form& form, const Expected& expected) {
 
 bool is_fair_refusal(const Form& form, const Error& error, const DispatchConfig& config) {
   // A driver's loop budget is for one dispatch, and one workgroup has but one.
-  if (form.sync == GridSync::OneWorkgroup && error.code == ErrorCode::LoopBudgetExceeded) return true;
+  if (form.sync == GridSync::OneWorkgroup && error.code == ErrorCode::LoopBudgetExceeded)
+    return true;
   if (error.code != ErrorCode::UnsupportedFeature || !may_refuse(form, config)) return false;
   ++refusals().refused;
   return true;

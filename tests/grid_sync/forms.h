@@ -88,6 +88,13 @@ inline DispatchConfig fixpoint(DispatchConfig config, std::uint32_t bound,
 inline Convergence by_flag(std::string name) { return {Convergence::Kind::Flag, std::move(name)}; }
 inline Convergence never() { return {Convergence::Kind::None, ""}; }
 
+// value(0), value(1), value(2), …
+Words each(std::uint32_t count, auto value) {
+  Words words(count);
+  for (std::uint32_t i = 0; i < count; ++i) words[i] = value(i);
+  return words;
+}
+
 inline std::vector<ByteSpan> spans_of(const std::vector<Bytes>& bytes) {
   return {bytes.begin(), bytes.end()};
 }

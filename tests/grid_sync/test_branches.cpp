@@ -6,7 +6,7 @@ using namespace felsite::test;
 
 namespace {
 
-void check(std::string_view body, const Words& n, const Words& o) {
+void check_branches(std::string_view body, const Words& n, const Words& o) {
   CAPTURE(n);
   const std::string text =
       "program p workgroup(4) { uniform n: u32[3]; output o: u32[8]; readwrite m: u32[1];"
@@ -16,29 +16,23 @@ void check(std::string_view body, const Words& n, const Words& o) {
                   {{bytes_of(o), bytes_of(Words{5})}});
 }
 
-Words each(auto value) {
-  Words words(8);
-  for (std::uint32_t i = 0; i < 8; ++i) words[i] = value(i);
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("a barrier in one arm: the other arm, both ways") {
   const char* const then_only =
       "o[i] = i; if n[0] > 5 { gridsync; let v = o[7 - i]; gridsync; o[i] = v + 10; }"
       " else { o[i] = o[i] * 100; } o[i] = o[i] + 1;";
-  check(then_only, {6, 0, 0}, each([](std::uint32_t i) { return 7 - i + 11; }));
-  check(then_only, {5, 0, 0}, each([](std::uint32_t i) { return i * 100 + 1; }));
+  check_branches(then_only, {6, 0, 0}, each(8, [](std::uint32_t i) { return 7 - i + 11; }));
+  check_branches(then_only, {5, 0, 0}, each(8, [](std::uint32_t i) { return i * 100 + 1; }));
   const char* const else_only =
       "o[i] = i; if n[0] > 5 { o[i] = 3; } else { gridsync; let v = o[7 - i]; gridsync; o[i] = v; "
       "}";
-  check(else_only, {6, 0, 0}, Words(8, 3));
-  check(else_only, {5, 0, 0}, each([](std::uint32_t i) { return 7 - i; }));
+  check_branches(else_only, {6, 0, 0}, Words(8, 3));
+  check_branches(else_only, {5, 0, 0}, each(8, [](std::uint32_t i) { return 7 - i; }));
   const char* const no_else =
       "o[i] = i; if n[0] > 5 { gridsync; o[7 - i] = i + 20; } gridsync; o[i] = o[i] + 1;";
-  check(no_else, {6, 0, 0}, each([](std::uint32_t i) { return 7 - i + 21; }));
-  check(no_else, {5, 0, 0}, each([](std::uint32_t i) { return i + 1; }));
+  check_branches(no_else, {6, 0, 0}, each(8, [](std::uint32_t i) { return 7 - i + 21; }));
+  check_branches(no_else, {5, 0, 0}, each(8, [](std::uint32_t i) { return i + 1; }));
 }
 
 TEST_CASE("barriers in both arms, of different number, and locals assigned in each") {
@@ -46,8 +40,8 @@ TEST_CASE("barriers in both arms, of different number, and locals assigned in ea
       "let v = i; o[i] = v; if n[0] == 1 { v = v + 1; gridsync; v = v + o[7 - i]; gridsync; v = v "
       "* 2; }"
       " else { gridsync; v = 50; o[i] = v; } v = v + 1; gridsync; o[i] = v;";
-  check(text, {1, 0, 0}, Words(8, 17));
-  check(text, {0, 0, 0}, Words(8, 51));
+  check_branches(text, {1, 0, 0}, Words(8, 17));
+  check_branches(text, {0, 0, 0}, Words(8, 51));
 }
 
 TEST_CASE("an else-if chain with barriers in some of its arms") {
@@ -56,10 +50,10 @@ TEST_CASE("an else-if chain with barriers in some of its arms") {
       "{"
       " v = 4; gridsync; v = v * 10; gridsync; } else { v = v + i; gridsync; v = v + i; } o[i] = "
       "v;";
-  check(text, {0, 0, 0}, Words(8, 2));
-  check(text, {1, 0, 0}, Words(8, 3));
-  check(text, {2, 0, 0}, Words(8, 40));
-  check(text, {3, 0, 0}, each([](std::uint32_t i) { return 1 + 2 * i; }));
+  check_branches(text, {0, 0, 0}, Words(8, 2));
+  check_branches(text, {1, 0, 0}, Words(8, 3));
+  check_branches(text, {2, 0, 0}, Words(8, 40));
+  check_branches(text, {3, 0, 0}, each(8, [](std::uint32_t i) { return 1 + 2 * i; }));
 }
 
 TEST_CASE("the condition is asked once, though its buffer changes") {
@@ -82,7 +76,7 @@ TEST_CASE("the condition is asked once, though its buffer changes") {
   })";
   check_all_forms(
       text, {bytes_of(Words{5, 0})}, on_grid(2),
-      {{bytes_of(Words{0, 0}), bytes_of(each([](std::uint32_t i) { return 108 - i; }))}});
+      {{bytes_of(Words{0, 0}), bytes_of(each(8, [](std::uint32_t i) { return 108 - i; }))}});
   check_all_forms(text, {bytes_of(Words{4, 0})}, on_grid(2),
                   {{bytes_of(Words{4, 0}), bytes_of(Words(8, 900))}});
 }
@@ -107,15 +101,18 @@ TEST_CASE("a condition that an earlier segment computed, by atomics of all") {
 
 TEST_CASE(
     "uniform conditions of every source: lengths, extents, literals, locals, loop variables") {
-  check("if len(o) == 8 && num_workgroups.x == 2 { gridsync; o[i] = 1; }", {0, 0, 0}, Words(8, 1));
-  check("if workgroup_size.x > 4 { gridsync; o[i] = 1; } else { gridsync; o[i] = 2; }", {0, 0, 0},
-        Words(8, 2));
-  check("if true { gridsync; o[i] = 1; } if false { gridsync; o[i] = 2; }", {0, 0, 0}, Words(8, 1));
-  check(
+  check_branches("if len(o) == 8 && num_workgroups.x == 2 { gridsync; o[i] = 1; }", {0, 0, 0},
+                 Words(8, 1));
+  check_branches("if workgroup_size.x > 4 { gridsync; o[i] = 1; } else { gridsync; o[i] = 2; }",
+                 {0, 0, 0}, Words(8, 2));
+  check_branches("if true { gridsync; o[i] = 1; } if false { gridsync; o[i] = 2; }", {0, 0, 0},
+                 Words(8, 1));
+  check_branches(
       "let t = n[0]; t = t + 1; if t == 4 { gridsync; o[i] = t; t = 9; } gridsync; o[i] = o[i] + "
       "t;",
       {3, 0, 0}, Words(8, 13));
-  check("if m[0] == 5 { gridsync; o[i] = select(n[0] > 1, 7, 8); }", {3, 0, 0}, Words(8, 7));
+  check_branches("if m[0] == 5 { gridsync; o[i] = select(n[0] > 1, 7, 8); }", {3, 0, 0},
+                 Words(8, 7));
 }
 
 TEST_CASE("a loop that takes another way in each trip") {
@@ -128,7 +125,7 @@ TEST_CASE("a loop that takes another way in each trip") {
     for (std::uint32_t k = 0; k < trips; ++k) {
       o = (k % 3 == 0 ? o + 1 : k % 3 == 1 ? o * 2 : o + 5) + k;
     }
-    check(text, {trips, 0, 0}, Words(8, o));
+    check_branches(text, {trips, 0, 0}, Words(8, o));
   }
 }
 
@@ -138,28 +135,28 @@ TEST_CASE("an if in a loop in an if, and a loop in each arm") {
       " o[i] = o[i] + 1; } gridsync; } } else { loop k in 0..n[2] { gridsync; o[i] = o[i] + 100; } "
       "}"
       " o[i] = o[i] * 2;";
-  check(text, {1, 4, 3}, Words(8, 26));
-  check(text, {0, 4, 3}, Words(8, 600));
-  check(text, {1, 0, 3}, Words(8, 0));
-  check(text, {0, 4, 0}, Words(8, 0));
+  check_branches(text, {1, 4, 3}, Words(8, 26));
+  check_branches(text, {0, 4, 3}, Words(8, 600));
+  check_branches(text, {1, 0, 3}, Words(8, 0));
+  check_branches(text, {0, 4, 0}, Words(8, 0));
 }
 
 TEST_CASE("divergent ifs and loops around nothing but plain work, beside barriers") {
-  check(
+  check_branches(
       "if i % 2 == 0 { o[i] = 1; } else { loop k in 0..i { o[i] = o[i] + 2; } } gridsync;"
       " let v = o[7 - i]; gridsync; if v > 1 { loop k in 0..v { o[i] = o[i] + 100; } }",
-      {0, 0, 0}, each([](std::uint32_t i) {
+      {0, 0, 0}, each(8, [](std::uint32_t i) {
         const auto first = [](std::uint32_t k) { return k % 2 == 0 ? 1u : 2 * k; };
         return first(i) + (first(7 - i) > 1 ? 100u * first(7 - i) : 0u);
       }));
 }
 
 TEST_CASE("blocks and regions, nested, with barriers at any depth") {
-  check(
+  check_branches(
       "region \"a\" { let x = i * 2; { o[i] = x; gridsync; x = x + o[7 - i]; } region \"b\" {"
       " { { gridsync; } } o[i] = x; } } region \"a\" { gridsync; { o[i] = o[i] + 1; gridsync; } }",
       {0, 0, 0}, Words(8, 15));
-  check(
+  check_branches(
       "{ { { gridsync; o[i] = 1; } gridsync; } } region \"empty\" { gridsync; } { gridsync; "
       "gridsync;"
       " o[7 - i] = o[7 - i] + 1; }",
@@ -176,5 +173,5 @@ TEST_CASE("barriers sixty bodies deep") {
   text += "o[i] = v; gridsync; v = o[7 - i]; " + end + "o[i] = v;";
   std::uint32_t power = 1;
   for (std::uint32_t k = 0; k < 20; ++k) power *= 3;
-  check(text, {1, 0, 0}, each([&](std::uint32_t i) { return (7 - i + 20) * power; }));
+  check_branches(text, {1, 0, 0}, each(8, [&](std::uint32_t i) { return (7 - i + 20) * power; }));
 }

@@ -8,7 +8,7 @@ using namespace felsite::test;
 namespace {
 
 // A program over `x` (12 words with the caller's bytes) and `o` (12 words), on 3 workgroups of 4.
-void check(std::string_view body, const Words& o, std::optional<Words> x = std::nullopt) {
+void check_locals(std::string_view body, const Words& o, std::optional<Words> x = std::nullopt) {
   const std::string text =
       "program p workgroup(4) { readwrite x: u32[]; output o: u32[12]; readwrite n: u32[2];"
       " let i = invocation.x; " +
@@ -18,71 +18,69 @@ void check(std::string_view body, const Words& o, std::optional<Words> x = std::
                   {{bytes_of(x ? *x : given), bytes_of(o), bytes_of(Words{3, 5})}});
 }
 
-template <class F>
-Words each(F value) {
-  Words words(12);
-  for (std::uint32_t i = 0; i < 12; ++i) words[i] = value(i);
-  return words;
-}
-
 }  // namespace
 
 TEST_CASE("a local that was assigned before is read after") {
-  check("let a = 1; a = i * 5; gridsync; o[i] = a;", each([](auto i) { return i * 5; }));
-  check("let a = 1; a = a + 1; gridsync; a = a * 10; gridsync; a = a + i; gridsync; o[i] = a;",
-        each([](auto i) { return 20 + i; }));
-  check("let a = x[i]; a = a * 2; gridsync; o[i] = a;", each([](auto i) { return (100 + i) * 2; }));
+  check_locals("let a = 1; a = i * 5; gridsync; o[i] = a;", each(12, [](auto i) { return i * 5; }));
+  check_locals(
+      "let a = 1; a = a + 1; gridsync; a = a * 10; gridsync; a = a + i; gridsync; o[i] = a;",
+      each(12, [](auto i) { return 20 + i; }));
+  check_locals("let a = x[i]; a = a * 2; gridsync; o[i] = a;",
+               each(12, [](auto i) { return (100 + i) * 2; }));
 }
 
 TEST_CASE("a local that only some invocations assigned") {
-  check("let a = 7; if i % 3 == 0 { a = i; } gridsync; o[i] = a;",
-        each([](auto i) { return i % 3 == 0 ? i : 7; }));
-  check("let a = 7; if x[i] > 105 { a = a + 1; } else { if i == 2 { a = 0; } } gridsync; o[i] = a;",
-        each([](auto i) { return i > 5    ? 8u
-                                 : i == 2 ? 0u
-                                          : 7u; }));
-  check("let a = 7; gridsync; if i % 2 == 1 { a = i; } gridsync; o[i] = a;",
-        each([](auto i) { return i % 2 == 1 ? i : 7; }));
+  check_locals("let a = 7; if i % 3 == 0 { a = i; } gridsync; o[i] = a;",
+               each(12, [](auto i) { return i % 3 == 0 ? i : 7; }));
+  check_locals(
+      "let a = 7; if x[i] > 105 { a = a + 1; } else { if i == 2 { a = 0; } } gridsync; o[i] = a;",
+      each(12, [](auto i) { return i > 5    ? 8u
+                                   : i == 2 ? 0u
+                                            : 7u; }));
+  check_locals("let a = 7; gridsync; if i % 2 == 1 { a = i; } gridsync; o[i] = a;",
+               each(12, [](auto i) { return i % 2 == 1 ? i : 7; }));
 }
 
 TEST_CASE("a local that a loop of its own length assigned") {
-  check("let a = 1; loop k in 0..i { a = a * 2 + k; } gridsync; o[i] = a;", each([](auto i) {
-          std::uint32_t a = 1;
-          for (std::uint32_t k = 0; k < i; ++k) a = a * 2 + k;
-          return a;
-        }));
+  check_locals("let a = 1; loop k in 0..i { a = a * 2 + k; } gridsync; o[i] = a;",
+               each(12, [](auto i) {
+                 std::uint32_t a = 1;
+                 for (std::uint32_t k = 0; k < i; ++k) a = a * 2 + k;
+                 return a;
+               }));
 }
 
 TEST_CASE("a local that was made of another, which then changed") {
-  check("let a = i; let b = a * 2; a = 50; gridsync; o[i] = a * 100 + b;",
-        each([](auto i) { return 5000 + i * 2; }));
-  check("let a = i; let b = a + 1; gridsync; a = 9; gridsync; o[i] = b * 10 + a;",
-        each([](auto i) { return (i + 1) * 10 + 9; }));
-  check(
+  check_locals("let a = i; let b = a * 2; a = 50; gridsync; o[i] = a * 100 + b;",
+               each(12, [](auto i) { return 5000 + i * 2; }));
+  check_locals("let a = i; let b = a + 1; gridsync; a = 9; gridsync; o[i] = b * 10 + a;",
+               each(12, [](auto i) { return (i + 1) * 10 + 9; }));
+  check_locals(
       "let a = 2; let b = a; let c = b * a; b = c + a; a = b; gridsync; o[i] = a * 100 + b * 10 + "
       "c;",
-      each([](auto) { return 664u; }));
+      each(12, [](auto) { return 664u; }));
 }
 
 TEST_CASE("a local that is read before it is assigned again, on both sides") {
-  check(
+  check_locals(
       "let a = i; gridsync; o[i] = a; a = a + 1; gridsync; o[i] = o[i] * 100 + a; a = a + 1;"
       " gridsync; o[i] = o[i] * 100 + a;",
-      each([](auto i) { return (i * 100 + i + 1) * 100 + i + 2; }));
+      each(12, [](auto i) { return (i * 100 + i + 1) * 100 + i + 2; }));
 }
 
 TEST_CASE("a let of a load keeps its value when the memory changes later") {
-  check("let a = x[i]; gridsync; x[i] = 0; gridsync; o[i] = a;",
-        each([](auto i) { return 100 + i; }), Words(12, 0));
+  check_locals("let a = x[i]; gridsync; x[i] = 0; gridsync; o[i] = a;",
+               each(12, [](auto i) { return 100 + i; }), Words(12, 0));
   // Changed by others, in the very segment that reads the local.
-  check("let a = x[i]; gridsync; x[11 - i] = 5; o[i] = a;", each([](auto i) { return 100 + i; }),
-        Words(12, 5));
+  check_locals("let a = x[i]; gridsync; x[11 - i] = 5; o[i] = a;",
+               each(12, [](auto i) { return 100 + i; }), Words(12, 5));
   // Changed before the let as well: then the let holds the first change, not the second.
-  check("x[i] = i; gridsync; let a = x[11 - i]; gridsync; x[i] = 77; gridsync; o[i] = a;",
-        each([](auto i) { return 11 - i; }), Words(12, 77));
-  check("let a = x[i] + x[(i + 1) % 12] * 2; gridsync; atomic_add(x[i], 1000); gridsync; o[i] = a;",
-        each([](auto i) { return 100 + i + (100 + (i + 1) % 12) * 2; }),
-        each([](auto i) { return 1100 + i; }));
+  check_locals("x[i] = i; gridsync; let a = x[11 - i]; gridsync; x[i] = 77; gridsync; o[i] = a;",
+               each(12, [](auto i) { return 11 - i; }), Words(12, 77));
+  check_locals(
+      "let a = x[i] + x[(i + 1) % 12] * 2; gridsync; atomic_add(x[i], 1000); gridsync; o[i] = a;",
+      each(12, [](auto i) { return 100 + i + (100 + (i + 1) % 12) * 2; }),
+      each(12, [](auto i) { return 1100 + i; }));
 }
 
 TEST_CASE("a let of a load keeps its value on a grid whose groups run far apart") {
@@ -106,13 +104,14 @@ TEST_CASE("a let of a load keeps its value on a grid whose groups run far apart"
 }
 
 TEST_CASE("a let of a load of what nobody writes") {
-  check("let a = n[0]; let b = n[a % 2] + a; gridsync; x[i] = b; gridsync; o[i] = a * 10 + b;",
-        each([](auto) { return 38u; }), Words(12, 8));
+  check_locals(
+      "let a = n[0]; let b = n[a % 2] + a; gridsync; x[i] = b; gridsync; o[i] = a * 10 + b;",
+      each(12, [](auto) { return 38u; }), Words(12, 8));
 }
 
 TEST_CASE("a load past the end of a buffer that grows nowhere") {
-  check("let a = x[i + 11]; gridsync; o[i] = a + 1;",
-        each([](auto i) { return i == 0 ? 112u : 1u; }));
+  check_locals("let a = x[i + 11]; gridsync; o[i] = a + 1;",
+               each(12, [](auto i) { return i == 0 ? 112u : 1u; }));
 }
 
 TEST_CASE("the let of an atomic is not run again, nor what is made of it") {
@@ -167,62 +166,65 @@ TEST_CASE("a compare-exchange decides who goes on") {
 }
 
 TEST_CASE("locals of blocks and regions that a barrier stands in") {
-  check("{ let a = i; a = a + 1; gridsync; o[i] = a; }", each([](auto i) { return i + 1; }));
-  check(
+  check_locals("{ let a = i; a = a + 1; gridsync; o[i] = a; }",
+               each(12, [](auto i) { return i + 1; }));
+  check_locals(
       "region \"r\" { let a = x[i]; gridsync; x[i] = 3; { let b = a + 1; gridsync; o[i] = a + b; } "
       "}",
-      each([](auto i) { return (100 + i) * 2 + 1; }), Words(12, 3));
-  check("let a = 1; { let b = a + i; a = b * 2; { gridsync; } a = a + b; } gridsync; o[i] = a;",
-        each([](auto i) { return (1 + i) * 3; }));
+      each(12, [](auto i) { return (100 + i) * 2 + 1; }), Words(12, 3));
+  check_locals(
+      "let a = 1; { let b = a + i; a = b * 2; { gridsync; } a = a + b; } gridsync; o[i] = a;",
+      each(12, [](auto i) { return (1 + i) * 3; }));
 }
 
 TEST_CASE("locals of the same name in scopes beside each other") {
-  check(
+  check_locals(
       "{ let a = i; gridsync; o[i] = a; } { let a = 1000; gridsync; o[i] = o[i] + a; }"
       " { let a = i == 3; gridsync; if a { o[i] = 1; } }",
-      each([](auto i) { return i == 3 ? 1 : 1000 + i; }));
-  check(
+      each(12, [](auto i) { return i == 3 ? 1 : 1000 + i; }));
+  check_locals(
       "loop k in 0..2 { let a = k * 100 + i; gridsync; o[i] = o[i] + a; }"
       " loop k in 5..7 { let a = k * 1000; gridsync; o[i] = o[i] + a; }",
-      each([](auto i) { return 100 + i * 2 + 11'000; }));
-  check(
+      each(12, [](auto i) { return 100 + i * 2 + 11'000; }));
+  check_locals(
       "if n[0] == 3 { let a = i; gridsync; o[i] = a; } else { let a = 2.5; gridsync; o[i] = "
       "u32(a); }",
-      each([](auto i) { return i; }));
+      each(12, [](auto i) { return i; }));
 }
 
 TEST_CASE("a local that is declared in a loop starts anew in each trip") {
-  check(
+  check_locals(
       "loop k in 0..3 { let a = 0; a = a + i + k; gridsync; a = a + 1; gridsync; o[i] = o[i] + a; "
       "}",
-      each([](auto i) { return i * 3 + 3 + 3; }));
-  check("loop k in 0..4 { let a = 5; if k == 1 { a = i; } gridsync; o[i] = o[i] * 10 + a % 10; }",
-        each([](auto i) { return 5055 + i % 10 * 100; }));
+      each(12, [](auto i) { return i * 3 + 3 + 3; }));
+  check_locals(
+      "loop k in 0..4 { let a = 5; if k == 1 { a = i; } gridsync; o[i] = o[i] * 10 + a % 10; }",
+      each(12, [](auto i) { return 5055 + i % 10 * 100; }));
 }
 
 TEST_CASE("a local that a trip hands on to the next") {
-  check(
+  check_locals(
       "let a = i; loop k in 0..4 { o[i] = a; gridsync; a = o[(i + 1) % 12] + k; gridsync; } o[i] = "
       "a;",
-      each([](auto i) { return (i + 4) % 12 + 6; }));
-  check(
+      each(12, [](auto i) { return (i + 4) % 12 + 6; }));
+  check_locals(
       "let a = 1; let b = 1; loop k in 0..8 { let c = a + b; a = b; gridsync; b = c; }"
       " gridsync; o[i] = b * 1000 + a;",
-      each([](auto) { return 55'034u; }));
+      each(12, [](auto) { return 55'034u; }));
 }
 
 TEST_CASE("a local that nobody reads after, and one that is only read much later") {
-  check(
+  check_locals(
       "let a = x[i]; let b = a + 1; o[i] = b; gridsync; x[i] = 1; gridsync; gridsync;"
       " o[i] = o[i] + 1; gridsync; x[i] = 2; gridsync; o[i] = o[i] * 1000 + a;",
-      each([](auto i) { return (102 + i) * 1000 + 100 + i; }), Words(12, 2));
+      each(12, [](auto i) { return (102 + i) * 1000 + 100 + i; }), Words(12, 2));
 }
 
 TEST_CASE("a local that is kept, then remade, then kept again") {
-  check(
+  check_locals(
       "let a = x[i]; gridsync; x[i] = a + 1; a = i; gridsync; o[i] = a; a = x[11 - i]; gridsync;"
       " x[i] = 0; gridsync; o[i] = o[i] * 1000 + a;",
-      each([](auto i) { return i * 1000 + 112 - i; }), Words(12, 0));
+      each(12, [](auto i) { return i * 1000 + 112 - i; }), Words(12, 0));
 }
 
 TEST_CASE("operations that the program defines, on both sides") {

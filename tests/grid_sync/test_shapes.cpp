@@ -8,7 +8,7 @@ using namespace felsite::test;
 
 namespace {
 
-void check(std::string_view body, const Words& o) {
+void check_shape(std::string_view body, const Words& o) {
   const std::string text = "program p workgroup(4) { output o: u32[8]; let i = invocation.x; " +
                            std::string(body) + " }";
   check_all_forms(text, {}, on_grid(2), {{bytes_of(o)}, 1, std::nullopt});
@@ -17,16 +17,16 @@ void check(std::string_view body, const Words& o) {
 }  // namespace
 
 TEST_CASE("a barrier first, last, twice in a row, and nothing else") {
-  check("gridsync; o[i] = 1;", Words(8, 1));
-  check("o[i] = 1; gridsync;", Words(8, 1));
-  check("o[i] = i; gridsync; gridsync; gridsync; o[7 - i] = o[7 - i] + 1;", counting(8, 1));
-  check("gridsync; gridsync; o[i] = 1; gridsync; gridsync;", Words(8, 1));
-  check("gridsync;", Words(8, 0));
-  check("gridsync; gridsync;", Words(8, 0));
-  check("loop k in 0..5 { gridsync; } o[i] = 2;", Words(8, 2));
-  check("o[i] = 2; loop k in 0..5 { gridsync; gridsync; }", Words(8, 2));
-  check("if len(o) == 8 { gridsync; } else { gridsync; gridsync; }", Words(8, 0));
-  check("{ gridsync; } region \"nothing\" { } gridsync; { }", Words(8, 0));
+  check_shape("gridsync; o[i] = 1;", Words(8, 1));
+  check_shape("o[i] = 1; gridsync;", Words(8, 1));
+  check_shape("o[i] = i; gridsync; gridsync; gridsync; o[7 - i] = o[7 - i] + 1;", counting(8, 1));
+  check_shape("gridsync; gridsync; o[i] = 1; gridsync; gridsync;", Words(8, 1));
+  check_shape("gridsync;", Words(8, 0));
+  check_shape("gridsync; gridsync;", Words(8, 0));
+  check_shape("loop k in 0..5 { gridsync; } o[i] = 2;", Words(8, 2));
+  check_shape("o[i] = 2; loop k in 0..5 { gridsync; gridsync; }", Words(8, 2));
+  check_shape("if len(o) == 8 { gridsync; } else { gridsync; gridsync; }", Words(8, 0));
+  check_shape("{ gridsync; } region \"nothing\" { } gridsync; { }", Words(8, 0));
 }
 
 TEST_CASE("a barrier without anything to write at all") {
@@ -266,10 +266,9 @@ TEST_CASE("a grid from a buffer that shrinks to nothing with the work, and one t
                    true,
                    Expected::Refusal::OnDevice});
   // Widths 2, 3, 4 and 5 and then no end; three passes.
-  check_all_forms(
-      text, {bytes_of(Words{2, 1, 1}), bytes_of(Words{1})}, fixpoint({}, 3),
-      {{bytes_of(Words{5, 1, 1}), bytes_of(Words{200 * (4 + 9 + 16) + 6 + 15 + 28})},
-       3,
-       false,
-       Expected::Refusal::OnDevice});
+  check_all_forms(text, {bytes_of(Words{2, 1, 1}), bytes_of(Words{1})}, fixpoint({}, 3),
+                  {{bytes_of(Words{5, 1, 1}), bytes_of(Words{200 * (4 + 9 + 16) + 6 + 15 + 28})},
+                   3,
+                   false,
+                   Expected::Refusal::OnDevice});
 }

@@ -256,7 +256,8 @@ TEST_CASE("a bound from workgroup memory, read on the other side of a grid barri
   check_all_forms(text, {}, on_grid(3), {{bytes_of(o)}});
 }
 
-TEST_CASE("a copy that is issued before the grid barrier and awaited after it: native, or refused") {
+TEST_CASE(
+    "a copy that is issued before the grid barrier and awaited after it: native, or refused") {
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[];
     output o: u32[8];
@@ -276,8 +277,9 @@ TEST_CASE("a copy that is issued before the grid barrier and awaited after it: n
   }
   const std::vector<Bytes> inputs{bytes_of(x)};
   for (std::uint32_t i = 0; i < 16; i += 2) x[i] = 0;
-  check_all_forms(text, inputs, on_grid(2),
-                  {.outputs = {bytes_of(x), bytes_of(o)}, .refusal = Expected::Refusal::WhereSplit});
+  check_all_forms(
+      text, inputs, on_grid(2),
+      {.outputs = {bytes_of(x), bytes_of(o)}, .refusal = Expected::Refusal::WhereSplit});
 }
 
 TEST_CASE("a copy that is over before the barrier, and one after it with the same tag") {

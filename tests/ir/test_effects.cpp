@@ -10,7 +10,7 @@ using felsite::test::parse_only;
 
 namespace {
 
-Program kernel(std::string_view body) {
+Program kernel_on_buffers(std::string_view body) {
   return parse_only(fmt::format(R"(program p workgroup(4) {{
     readwrite a: u32[]; readwrite b: u32[]; readwrite c: u32[]; workgroup s: u32[4];
     op twice(x: u32) -> u32 {{ yield x + x; }}
@@ -33,7 +33,7 @@ std::string show(const Program& program, const Effects& effects) {
 
 // The effects of a body as text, such as "reads:ab writes:c".
 std::string effects(std::string_view body) {
-  const Program program = kernel(body);
+  const Program program = kernel_on_buffers(body);
   return show(program, effects_of(program, program.entry()));
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("effects: an atomic is neither a read nor a write, its operands may be
 }
 
 TEST_CASE("effects: nested nodes belong to the node around them") {
-  const Program program = kernel(R"(
+  const Program program = kernel_on_buffers(R"(
     if a[0] == 0 { loop i in 0..4 { b[i] = 1; } } else { region "r" { { let x = c[0]; } } }
     s[0] = 1;)");
   const auto of = [&](NodeKind kind) {
@@ -96,13 +96,13 @@ TEST_CASE("effects: nested nodes belong to the node around them") {
 }
 
 TEST_CASE("effects: an empty range has none") {
-  const Program program = kernel("a[0] = 1;");
+  const Program program = kernel_on_buffers("a[0] = 1;");
   CHECK(effects_of(program, NodeRange{}) == Effects{});
 }
 
 TEST_CASE("effects: each buffer is listed once, in the order of declaration") {
   const Program program =
-      kernel("c[0] = a[0]; b[0] = c[0]; c[0] = a[1]; a[0] = b[0] + a[2] + c[0];");
+      kernel_on_buffers("c[0] = a[0]; b[0] = c[0]; c[0] = a[1]; a[0] = b[0] + a[2] + c[0];");
   const Effects all = effects_of(program, program.entry());
   CHECK(all.reads == std::vector<BufferId>{0, 1, 2});
   CHECK(all.writes == std::vector<BufferId>{0, 1, 2});
@@ -110,7 +110,7 @@ TEST_CASE("effects: each buffer is listed once, in the order of declaration") {
 }
 
 TEST_CASE("effects: an asynchronous copy reads where it is issued and writes where it is awaited") {
-  const Program program = kernel(R"(
+  const Program program = kernel_on_buffers(R"(
     async_load(s[b[0]], a[0], 2, inward);
     async_wait(inward);
     async_store(c[0], s[0], 2, out);
@@ -125,7 +125,7 @@ TEST_CASE("effects: an asynchronous copy reads where it is issued and writes whe
 }
 
 TEST_CASE("effects: a wait writes the destinations of all copies with its tag, and of no other") {
-  const Program program = kernel(R"(
+  const Program program = kernel_on_buffers(R"(
     if true { async_store(b[0], s[0], 1, t); } else { async_store(c[0], s[0], 1, u); }
     async_store(a[0], s[0], 1, t);
     async_wait(t);)");

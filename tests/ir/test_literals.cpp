@@ -18,7 +18,7 @@ using ir::Literal;
 using ir::Type;
 
 // The literal in `let v = text;`, or the code of what is wrong with it.
-std::string outcome(std::string_view text) {
+std::string literal_outcome(std::string_view text) {
   const std::string program_text = fmt::format("program p workgroup(1) {{ let v = {}; }}", text);
   const auto program = ir::parse(program_text);
   if (!program) return std::string(ir::info(program.error().front().code).id);
@@ -45,11 +45,11 @@ double value_by_definition(Type type, std::uint32_t pattern) {
 }
 
 TEST_CASE("literals: without a suffix integers are u32 and decimals f32") {
-  CHECK(outcome("7") == "u32 0x7");
-  CHECK(outcome("7.0") == "f32 0x40e00000");
-  CHECK(outcome("7e0") == "f32 0x40e00000");
-  CHECK(outcome("true") == "bool 0x1");
-  CHECK(outcome("false") == "bool 0x0");
+  CHECK(literal_outcome("7") == "u32 0x7");
+  CHECK(literal_outcome("7.0") == "f32 0x40e00000");
+  CHECK(literal_outcome("7e0") == "f32 0x40e00000");
+  CHECK(literal_outcome("true") == "bool 0x1");
+  CHECK(literal_outcome("false") == "bool 0x0");
 }
 
 TEST_CASE("literals: the limits of every integer type, and one past them") {
@@ -68,45 +68,45 @@ TEST_CASE("literals: the limits of every integer type, and one past them") {
                "-9223372036854775809"},
        }) {
     INFO(row.type);
-    CHECK(outcome(fmt::format("{}{}", row.most, row.type)).starts_with(row.type));
-    CHECK(outcome(fmt::format("{}{}", row.least, row.type)).starts_with(row.type));
-    CHECK(outcome(fmt::format("{}{}", row.too_many, row.type)) == "F003");
-    CHECK(outcome(fmt::format("{}{}", row.too_few, row.type)) == "F003");
+    CHECK(literal_outcome(fmt::format("{}{}", row.most, row.type)).starts_with(row.type));
+    CHECK(literal_outcome(fmt::format("{}{}", row.least, row.type)).starts_with(row.type));
+    CHECK(literal_outcome(fmt::format("{}{}", row.too_many, row.type)) == "F003");
+    CHECK(literal_outcome(fmt::format("{}{}", row.too_few, row.type)) == "F003");
   }
 }
 
 TEST_CASE("literals: negative integers are two's complement in their width") {
-  CHECK(outcome("-1i8") == "i8 0xff");
-  CHECK(outcome("-1i16") == "i16 0xffff");
-  CHECK(outcome("-1i32") == "i32 0xffffffff");
-  CHECK(outcome("-1i64") == "i64 0xffffffffffffffff");
-  CHECK(outcome("-128i8") == "i8 0x80");
-  CHECK(outcome("-0i32") == "i32 0x0");
+  CHECK(literal_outcome("-1i8") == "i8 0xff");
+  CHECK(literal_outcome("-1i16") == "i16 0xffff");
+  CHECK(literal_outcome("-1i32") == "i32 0xffffffff");
+  CHECK(literal_outcome("-1i64") == "i64 0xffffffffffffffff");
+  CHECK(literal_outcome("-128i8") == "i8 0x80");
+  CHECK(literal_outcome("-0i32") == "i32 0x0");
 }
 
 TEST_CASE("literals: hexadecimal numbers") {
-  CHECK(outcome("0xFF") == "u32 0xff");
-  CHECK(outcome("0Xff") == "u32 0xff");
-  CHECK(outcome("0xFFFF_FFFF") == "u32 0xffffffff");
-  CHECK(outcome("0x1_0000_0000") == "F003");
-  CHECK(outcome("0xFFFFFFFFFFFFFFFFu64") == "u64 0xffffffffffffffff");
-  CHECK(outcome("0x80i8") == "F003");
-  CHECK(outcome("-0x80i8") == "i8 0x80");
-  CHECK(outcome("0x1f32") == "u32 0x1f32");
-  CHECK(outcome("0xbf16") == "u32 0xbf16");
-  CHECK(outcome("0x1e4") == "u32 0x1e4");
+  CHECK(literal_outcome("0xFF") == "u32 0xff");
+  CHECK(literal_outcome("0Xff") == "u32 0xff");
+  CHECK(literal_outcome("0xFFFF_FFFF") == "u32 0xffffffff");
+  CHECK(literal_outcome("0x1_0000_0000") == "F003");
+  CHECK(literal_outcome("0xFFFFFFFFFFFFFFFFu64") == "u64 0xffffffffffffffff");
+  CHECK(literal_outcome("0x80i8") == "F003");
+  CHECK(literal_outcome("-0x80i8") == "i8 0x80");
+  CHECK(literal_outcome("0x1f32") == "u32 0x1f32");
+  CHECK(literal_outcome("0xbf16") == "u32 0xbf16");
+  CHECK(literal_outcome("0x1e4") == "u32 0x1e4");
   for (const std::string_view bad : {"0x", "0xg", "0xu32", "0x_", "0x1.5", "00x1"}) {
     INFO(bad);
-    CHECK(outcome(bad) == "F001");
+    CHECK(literal_outcome(bad) == "F001");
   }
 }
 
 TEST_CASE("literals: underscores separate digits anywhere after the first") {
-  CHECK(outcome("1_000_000") == "u32 0xf4240");
-  CHECK(outcome("1__0_") == "u32 0xa");
-  CHECK(outcome("1_0u8") == "u8 0xa");
-  CHECK(outcome("1_0.2_5") == "f32 0x41240000");
-  CHECK(outcome("1_u32") == "u32 0x1");
+  CHECK(literal_outcome("1_000_000") == "u32 0xf4240");
+  CHECK(literal_outcome("1__0_") == "u32 0xa");
+  CHECK(literal_outcome("1_0u8") == "u8 0xa");
+  CHECK(literal_outcome("1_0.2_5") == "f32 0x41240000");
+  CHECK(literal_outcome("1_u32") == "u32 0x1");
 }
 
 TEST_CASE("literals: things that look like numbers and are none") {
@@ -114,77 +114,78 @@ TEST_CASE("literals: things that look like numbers and are none") {
        {"1a", "1u33", "1bool", "1e", "1e+", "1.", "1..2", "1.5u32", "1e3i32", "0b101", "5f", "1.5f",
         "1f8", "1u", "1_x", "1.5.5"}) {
     INFO(bad);
-    CHECK(outcome(bad) == "F001");
+    CHECK(literal_outcome(bad) == "F001");
   }
 }
 
 TEST_CASE("literals: f32 is rounded once, from the decimal") {
-  CHECK(outcome("0.1") == "f32 0x3dcccccd");
-  CHECK(outcome("16777217.0") == "f32 0x4b800000");  // a tie, to even
-  CHECK(outcome("16777217.000000000000000001") ==
+  CHECK(literal_outcome("0.1") == "f32 0x3dcccccd");
+  CHECK(literal_outcome("16777217.0") == "f32 0x4b800000");  // a tie, to even
+  CHECK(literal_outcome("16777217.000000000000000001") ==
         "f32 0x4b800001");  // just above it: f64 would tie
-  CHECK(outcome("3.4028234663852886e38") == "f32 0x7f7fffff");
-  CHECK(outcome("3.4028235677973365e38") == "f32 0x7f7fffff");  // below the half step to infinity
-  CHECK(outcome("3.4028235677973367e38") == "F003");
-  CHECK(outcome("1e39") == "F003");
-  CHECK(outcome("-1e39") == "F003");
-  CHECK(outcome("1e400") == "F003");
-  CHECK(outcome("1e99999999999999999999") == "F003");
+  CHECK(literal_outcome("3.4028234663852886e38") == "f32 0x7f7fffff");
+  CHECK(literal_outcome("3.4028235677973365e38") ==
+        "f32 0x7f7fffff");  // below the half step to infinity
+  CHECK(literal_outcome("3.4028235677973367e38") == "F003");
+  CHECK(literal_outcome("1e39") == "F003");
+  CHECK(literal_outcome("-1e39") == "F003");
+  CHECK(literal_outcome("1e400") == "F003");
+  CHECK(literal_outcome("1e99999999999999999999") == "F003");
 }
 
 TEST_CASE("literals: f32 subnormals are zeros of the same sign") {
-  CHECK(outcome("1.1754943508222875e-38") == "f32 0x800000");
-  CHECK(outcome("1.17549421e-38") == "f32 0x0");
-  CHECK(outcome("-1e-40") == "f32 0x80000000");
-  CHECK(outcome("1e-400") == "f32 0x0");
-  CHECK(outcome("-1e-99999999999999999999") == "f32 0x80000000");
+  CHECK(literal_outcome("1.1754943508222875e-38") == "f32 0x800000");
+  CHECK(literal_outcome("1.17549421e-38") == "f32 0x0");
+  CHECK(literal_outcome("-1e-40") == "f32 0x80000000");
+  CHECK(literal_outcome("1e-400") == "f32 0x0");
+  CHECK(literal_outcome("-1e-99999999999999999999") == "f32 0x80000000");
 }
 
 TEST_CASE("literals: f32 just below the least normal rounds as though exponents went on") {
   // 2^-126 - 2^-150 has 24 bits, so it is below 2^-126 for good, though gradual underflow would
   // round it up; 2^-126 - 2^-151 has 25 and rounds to 2^-126.
-  CHECK(outcome("1.17549428082322025e-38") == "f32 0x0");
-  CHECK(outcome("1.17549431585e-38") == "f32 0x800000");
-  CHECK(outcome("-1.17549428082322025e-38") == "f32 0x80000000");
+  CHECK(literal_outcome("1.17549428082322025e-38") == "f32 0x0");
+  CHECK(literal_outcome("1.17549431585e-38") == "f32 0x800000");
+  CHECK(literal_outcome("-1.17549428082322025e-38") == "f32 0x80000000");
   CHECK(ir::float_literal(Type::F32, std::ldexp(1.0, -126) - std::ldexp(1.0, -150)).bits == 0);
   CHECK(ir::float_literal(Type::F32, std::ldexp(1.0, -126) - std::ldexp(1.0, -151)).bits ==
         0x800000);
 }
 
 TEST_CASE("literals: f64") {
-  CHECK(outcome("0.1f64") == "f64 0x3fb999999999999a");
-  CHECK(outcome("1.7976931348623157e308f64") == "f64 0x7fefffffffffffff");
-  CHECK(outcome("1.8e308f64") == "F003");
-  CHECK(outcome("2.2250738585072014e-308f64") == "f64 0x10000000000000");
-  CHECK(outcome("2.2250738585072009e-308f64") == "f64 0x0");
-  CHECK(outcome("-4.9e-324f64") == "f64 0x8000000000000000");
+  CHECK(literal_outcome("0.1f64") == "f64 0x3fb999999999999a");
+  CHECK(literal_outcome("1.7976931348623157e308f64") == "f64 0x7fefffffffffffff");
+  CHECK(literal_outcome("1.8e308f64") == "F003");
+  CHECK(literal_outcome("2.2250738585072014e-308f64") == "f64 0x10000000000000");
+  CHECK(literal_outcome("2.2250738585072009e-308f64") == "f64 0x0");
+  CHECK(literal_outcome("-4.9e-324f64") == "f64 0x8000000000000000");
 }
 
 TEST_CASE("literals: f16 limits, ties and subnormals") {
-  CHECK(outcome("65504f16") == "f16 0x7bff");
-  CHECK(outcome("65519.99f16") == "f16 0x7bff");
-  CHECK(outcome("65520f16") == "F003");
-  CHECK(outcome("1e300f16") == "F003");
-  CHECK(outcome("1e400f16") == "F003");
-  CHECK(outcome("1.00048828125f16") == "f16 0x3c00");  // half a step: to even
-  CHECK(outcome("1.00146484375f16") == "f16 0x3c02");  // one and a half: to even
-  CHECK(outcome("1.0004882812501f16") == "f16 0x3c01");
-  CHECK(outcome("0.00006103515625f16") == "f16 0x400");     // the least normal
-  CHECK(outcome("5.960464477539063e-8f16") == "f16 0x1");   // the least subnormal is kept
-  CHECK(outcome("2.9802322387695312e-8f16") == "f16 0x0");  // half of it: to even
-  CHECK(outcome("2.99e-8f16") == "f16 0x1");
-  CHECK(outcome("-1e-30f16") == "f16 0x8000");
+  CHECK(literal_outcome("65504f16") == "f16 0x7bff");
+  CHECK(literal_outcome("65519.99f16") == "f16 0x7bff");
+  CHECK(literal_outcome("65520f16") == "F003");
+  CHECK(literal_outcome("1e300f16") == "F003");
+  CHECK(literal_outcome("1e400f16") == "F003");
+  CHECK(literal_outcome("1.00048828125f16") == "f16 0x3c00");  // half a step: to even
+  CHECK(literal_outcome("1.00146484375f16") == "f16 0x3c02");  // one and a half: to even
+  CHECK(literal_outcome("1.0004882812501f16") == "f16 0x3c01");
+  CHECK(literal_outcome("0.00006103515625f16") == "f16 0x400");     // the least normal
+  CHECK(literal_outcome("5.960464477539063e-8f16") == "f16 0x1");   // the least subnormal is kept
+  CHECK(literal_outcome("2.9802322387695312e-8f16") == "f16 0x0");  // half of it: to even
+  CHECK(literal_outcome("2.99e-8f16") == "f16 0x1");
+  CHECK(literal_outcome("-1e-30f16") == "f16 0x8000");
 }
 
 TEST_CASE("literals: bf16 limits, ties and flushing") {
-  CHECK(outcome("1bf16") == "bf16 0x3f80");
-  CHECK(outcome("1.00390625bf16") == "bf16 0x3f80");  // half a step: to even
-  CHECK(outcome("1.01171875bf16") == "bf16 0x3f82");  // one and a half: to even
-  CHECK(outcome("3.3895313892515355e38bf16") == "bf16 0x7f7f");
-  CHECK(outcome("3.4e38bf16") == "F003");
-  CHECK(outcome("1.1754943508222875e-38bf16") == "bf16 0x80");
-  CHECK(outcome("1.16e-38bf16") == "bf16 0x0");
-  CHECK(outcome("-1e-39bf16") == "bf16 0x8000");
+  CHECK(literal_outcome("1bf16") == "bf16 0x3f80");
+  CHECK(literal_outcome("1.00390625bf16") == "bf16 0x3f80");  // half a step: to even
+  CHECK(literal_outcome("1.01171875bf16") == "bf16 0x3f82");  // one and a half: to even
+  CHECK(literal_outcome("3.3895313892515355e38bf16") == "bf16 0x7f7f");
+  CHECK(literal_outcome("3.4e38bf16") == "F003");
+  CHECK(literal_outcome("1.1754943508222875e-38bf16") == "bf16 0x80");
+  CHECK(literal_outcome("1.16e-38bf16") == "bf16 0x0");
+  CHECK(literal_outcome("-1e-39bf16") == "bf16 0x8000");
 }
 
 TEST_CASE("literals: every f16 and bf16 value prints and reads back as itself") {
@@ -223,7 +224,7 @@ TEST_CASE("literals: random decimals round to the nearest f16 and bf16 by search
       const bool even_low = (pattern & 1) == 0;
       const bool take_low = to_low < to_high || (to_low == to_high && even_low);
       INFO("FELSITE_TEST_SEED=", seed, ", ", ir::info(type).name, " ", value);
-      CHECK(outcome(fmt::format("{:.17g}{}", value, ir::info(type).name)) ==
+      CHECK(literal_outcome(fmt::format("{:.17g}{}", value, ir::info(type).name)) ==
             bits(ir::info(type).name, take_low ? pattern : pattern + 1));
     }
   }
@@ -241,34 +242,34 @@ TEST_CASE("literals: random f32 and f64 print and read back") {
       if (!std::isfinite(value)) continue;
       const std::string_view name = ir::info(type).name;
       INFO("FELSITE_TEST_SEED=", seed, ", ", name, " ", pattern);
-      CHECK(outcome(fmt::format("{:.17g}{}", value, name)) == bits(name, pattern));
+      CHECK(literal_outcome(fmt::format("{:.17g}{}", value, name)) == bits(name, pattern));
     }
   }
 }
 
 TEST_CASE("literals: infinities and NaNs of every float type") {
-  CHECK(outcome("inf") == "f32 0x7f800000");
-  CHECK(outcome("-inf") == "f32 0xff800000");
-  CHECK(outcome("nan") == "f32 0x7fc00000");
-  CHECK(outcome("inf_f16") == "f16 0x7c00");
-  CHECK(outcome("-inf_f16") == "f16 0xfc00");
-  CHECK(outcome("nan_f16") == "f16 0x7e00");
-  CHECK(outcome("inf_bf16") == "bf16 0x7f80");
-  CHECK(outcome("-inf_bf16") == "bf16 0xff80");
-  CHECK(outcome("nan_bf16") == "bf16 0x7fc0");
-  CHECK(outcome("inf_f64") == "f64 0x7ff0000000000000");
-  CHECK(outcome("-inf_f64") == "f64 0xfff0000000000000");
-  CHECK(outcome("nan_f64") == "f64 0x7ff8000000000000");
-  CHECK(outcome("inf_f32") == "operation");  // a name like any other
+  CHECK(literal_outcome("inf") == "f32 0x7f800000");
+  CHECK(literal_outcome("-inf") == "f32 0xff800000");
+  CHECK(literal_outcome("nan") == "f32 0x7fc00000");
+  CHECK(literal_outcome("inf_f16") == "f16 0x7c00");
+  CHECK(literal_outcome("-inf_f16") == "f16 0xfc00");
+  CHECK(literal_outcome("nan_f16") == "f16 0x7e00");
+  CHECK(literal_outcome("inf_bf16") == "bf16 0x7f80");
+  CHECK(literal_outcome("-inf_bf16") == "bf16 0xff80");
+  CHECK(literal_outcome("nan_bf16") == "bf16 0x7fc0");
+  CHECK(literal_outcome("inf_f64") == "f64 0x7ff0000000000000");
+  CHECK(literal_outcome("-inf_f64") == "f64 0xfff0000000000000");
+  CHECK(literal_outcome("nan_f64") == "f64 0x7ff8000000000000");
+  CHECK(literal_outcome("inf_f32") == "operation");  // a name like any other
 }
 
 TEST_CASE("literals: past the range is an error above and zero below, wherever the point stands") {
-  CHECK(outcome("1" + std::string(400, '0') + ".0f64") == "F003");
-  CHECK(outcome("0." + std::string(400, '0') + "1e900f64") == "F003");
-  CHECK(outcome("1e99999999999999999999f64") == "F003");
-  CHECK(outcome("0." + std::string(400, '0') + "1f64") == outcome("0.0f64"));
-  CHECK(outcome("1" + std::string(400, '0') + ".0e-900f64") == outcome("0.0f64"));
-  CHECK(outcome("1e-99999999999999999999f64") == outcome("0.0f64"));
+  CHECK(literal_outcome("1" + std::string(400, '0') + ".0f64") == "F003");
+  CHECK(literal_outcome("0." + std::string(400, '0') + "1e900f64") == "F003");
+  CHECK(literal_outcome("1e99999999999999999999f64") == "F003");
+  CHECK(literal_outcome("0." + std::string(400, '0') + "1f64") == literal_outcome("0.0f64"));
+  CHECK(literal_outcome("1" + std::string(400, '0') + ".0e-900f64") == literal_outcome("0.0f64"));
+  CHECK(literal_outcome("1e-99999999999999999999f64") == literal_outcome("0.0f64"));
 }
 
 TEST_CASE("literals: canonical bits") {

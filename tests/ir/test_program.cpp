@@ -7,16 +7,13 @@
 #include "support/analysis_helpers.h"
 
 using namespace felsite::ir;
+using felsite::test::kAllTypes;
 using felsite::test::nth_expr;
 using felsite::test::nth_node;
 using felsite::test::parse_ok;
 using felsite::test::parse_only;
 
 namespace {
-
-constexpr Type kAllTypes[] = {Type::Bool, Type::U8,  Type::I8,  Type::U16, Type::I16,
-                              Type::U32,  Type::I32, Type::U64, Type::I64, Type::F16,
-                              Type::BF16, Type::F32, Type::F64};
 
 template <class Enum>
 void check_names(std::size_t count, auto named) {

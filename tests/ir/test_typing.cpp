@@ -4,14 +4,11 @@
 #include "support/analysis_helpers.h"
 
 using namespace felsite::ir;
+using felsite::test::kAllTypes;
 using felsite::test::nth_expr;
 using felsite::test::parse_only;
 
 namespace {
-
-constexpr Type kAllTypes[] = {Type::Bool, Type::U8,  Type::I8,  Type::U16, Type::I16,
-                              Type::U32,  Type::I32, Type::U64, Type::I64, Type::F16,
-                              Type::BF16, Type::F32, Type::F64};
 
 // Operand classes as the contract has them: arithmetic exists on u32 i32 u64 i64 and the floats.
 const std::set<Type> kInt{Type::U32, Type::I32, Type::U64, Type::I64};

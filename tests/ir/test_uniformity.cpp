@@ -11,9 +11,7 @@ using felsite::test::var_named;
 
 namespace {
 
-constexpr auto Grid = Uniformity::Grid;
-constexpr auto Workgroup = Uniformity::Workgroup;
-constexpr auto Divergent = Uniformity::Divergent;
+using enum Uniformity;
 
 Program kernel(std::string_view body, std::string_view size = "4, 1, 2") {
   return parse_only(fmt::format(R"(program p workgroup({}) {{

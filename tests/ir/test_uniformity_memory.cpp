@@ -12,9 +12,7 @@ using felsite::test::var_named;
 
 namespace {
 
-constexpr auto Grid = Uniformity::Grid;
-constexpr auto Workgroup = Uniformity::Workgroup;
-constexpr auto Divergent = Uniformity::Divergent;
+using enum Uniformity;
 
 // Of the variable `x` of a body; `a` is storage, `s` workgroup memory.
 Uniformity x_of(std::string_view body) {

@@ -9,27 +9,25 @@
 #include <numbers>
 
 #include "reference/exact_float.h"
+#include "reference/float_values.h"
 #include "reference/functions.h"
 
 namespace {
 
 using namespace felsite::reference;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = canonical_nan<float>();
-constexpr double kBound = 1.5;
+using namespace felsite::test;
 
 // Of a result that is neither tiny nor special, in units of the spacing in the true value's binade.
-double ulp_error(float result, double truth) {
+double ulp_error_of_normal(float result, double truth) {
   return std::ldexp(std::fabs(static_cast<double>(result) - truth), 23 - std::ilogb(truth));
 }
 
 void check_all_three(float x) {
   const auto wide = static_cast<double>(x);
   CAPTURE(x);
-  CHECK(ulp_error(exact_sin(x), std::sin(wide)) <= kBound);
-  CHECK(ulp_error(exact_cos(x), std::cos(wide)) <= kBound);
-  CHECK(ulp_error(exact_tan(x), std::tan(wide)) <= kBound);
+  CHECK(ulp_error_of_normal(exact_sin(x), std::sin(wide)) <= kUlpBound);
+  CHECK(ulp_error_of_normal(exact_cos(x), std::cos(wide)) <= kUlpBound);
+  CHECK(ulp_error_of_normal(exact_tan(x), std::tan(wide)) <= kUlpBound);
 }
 
 // Of each binade from 1 on, the float nearest to a multiple of pi/2, by search over all of them.

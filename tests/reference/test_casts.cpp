@@ -20,16 +20,16 @@ using felsite::reference::cast_kernel;
 using felsite::reference::lane_from_bits;
 namespace truth = felsite::truth;
 
-constexpr std::uint64_t kSeed = 0x5EED'0003;
+constexpr std::uint64_t kCastSeed = 0x5EED'0003;
 constexpr std::size_t kCastTypes = static_cast<std::size_t>(Type::F64) + 1;
 using truth::mask_of;
 using truth::width_of;
 
 // Canonical element bits of the corners of the type, and of values near the corners of the others.
-std::vector<std::uint64_t> interesting(Type type) {
+std::vector<std::uint64_t> interesting_for_casts(Type type) {
   std::vector<std::uint64_t> bits{0, 1};
   if (type == Type::Bool) return bits;
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCastSeed);
   for (int i = 0; i < 300; ++i) bits.push_back(random() >> (random() % 64));
   for (unsigned bit = 1; bit < 64; ++bit) {
     const std::uint64_t power = std::uint64_t{1} << bit;
@@ -72,7 +72,7 @@ std::uint64_t through(felsite::reference::UnaryKernel kernel, Type from, Type to
 }
 
 void check_casts_from(Type from) {
-  const auto values = interesting(from);
+  const auto values = interesting_for_casts(from);
   for (std::size_t t = 0; t < kCastTypes; ++t) {
     const auto to = static_cast<Type>(t);
     const auto kernel = cast_kernel(from, to);
@@ -80,7 +80,7 @@ void check_casts_from(Type from) {
     std::size_t wrong = 0;
     for (const std::uint64_t bits : values) {
       if (through(kernel, from, to, bits) == truth::cast(from, to, bits) || ++wrong > 3) continue;
-      CAPTURE(kSeed);
+      CAPTURE(kCastSeed);
       CAPTURE(bits);
       CHECK(through(kernel, from, to, bits) == truth::cast(from, to, bits));
     }
@@ -135,7 +135,7 @@ TEST_CASE("u64 to bf16 and f16 round once") {
 }
 
 TEST_CASE("bitcasts keep the bits, in canonical form") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCastSeed);
   for (std::size_t f = 1; f < kCastTypes; ++f) {
     for (std::size_t t = 1; t < kCastTypes; ++t) {
       const auto from = static_cast<Type>(f);
@@ -169,7 +169,7 @@ TEST_CASE("lanes and element bits convert back and forth, canonically") {
   for (std::size_t t = 0; t < kCastTypes; ++t) {
     const auto type = static_cast<Type>(t);
     CAPTURE(info(type).name);
-    for (const std::uint64_t bits : interesting(type)) {
+    for (const std::uint64_t bits : interesting_for_casts(type)) {
       std::uint64_t lane = 0;
       lane_from_bits(type, bits, &lane);
       CHECK(bits_from_lane(type, &lane) == bits);
@@ -181,7 +181,7 @@ TEST_CASE("lanes and element bits convert back and forth, canonically") {
 }
 
 TEST_CASE("canonical_bits agrees with the formats") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kCastSeed);
   for (const Type type : {Type::F16, Type::BF16, Type::F32, Type::F64}) {
     for (std::uint64_t i = 0; i < 65536; ++i) {
       const std::uint64_t raw = width_of(type) == 16 ? i : random() & mask_of(type);

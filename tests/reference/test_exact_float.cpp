@@ -13,22 +13,13 @@
 #include <vector>
 
 #include "reference/exact_float.h"
+#include "reference/float_values.h"
 #include "reference/rational_model.h"
 
 namespace {
 
 using namespace felsite::reference;
 using namespace felsite::test;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = canonical_nan<float>();
-constexpr float kLeast = 0x1p-126F;
-
-// Equal bits: tells the zeros apart and accepts only the canonical NaN.
-template <class T>
-bool same(T a, T b) {
-  return float_bits(a) == float_bits(b);
-}
 
 bool all_finite(double a, double b, double c) {
   return std::isfinite(a) && std::isfinite(b) && std::isfinite(c);

@@ -24,10 +24,10 @@ using felsite::truth::decoded;
 using felsite::truth::encoded;
 using felsite::truth::rounded;
 
-constexpr std::uint64_t kSeed = 0x5EED'0002;
+constexpr std::uint64_t kFloatSeed = 0x5EED'0002;
 constexpr Type kFloats[] = {Type::F16, Type::BF16, Type::F32, Type::F64};
-const long double kInf = std::numeric_limits<long double>::infinity();
-const long double kNan = std::numeric_limits<long double>::quiet_NaN();
+const long double kWideInf = std::numeric_limits<long double>::infinity();
+const long double kWideNan = std::numeric_limits<long double>::quiet_NaN();
 
 std::uint64_t binary_bits(BinaryOp op, Type type, std::uint64_t a, std::uint64_t b) {
   std::uint64_t la = 0;
@@ -58,7 +58,7 @@ std::uint64_t fma_bits(Type type, long double a, long double b, long double c) {
 }
 
 // Canonical element bits: corners of the format, and random ones of every magnitude.
-std::vector<std::uint64_t> interesting(Type type) {
+std::vector<std::uint64_t> interesting_floats(Type type) {
   const auto format = felsite::truth::format_of(type);
   const long double ulp = std::ldexp(1.0L, 1 - format.precision);
   const long double least = std::ldexp(1.0L, format.least_exponent);
@@ -90,13 +90,13 @@ std::vector<std::uint64_t> interesting(Type type) {
                                   0.5L / ulp,
                                   0.5L / ulp + 0.5L,
                                   0.5L - ulp / 4,
-                                  kInf};
-  std::vector<std::uint64_t> bits{encoded(kNan, type)};
+                                  kWideInf};
+  std::vector<std::uint64_t> bits{encoded(kWideNan, type)};
   for (const long double value : values) {
     bits.push_back(encoded(rounded(value, type), type));
     bits.push_back(encoded(rounded(-value, type), type));
   }
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kFloatSeed);
   const std::uint64_t mask =
       info(type).bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << info(type).bytes * 8) - 1;
   for (int i = 0; i < 60; ++i) bits.push_back(felsite::truth::canonical(random() & mask, type));
@@ -140,14 +140,14 @@ long double basic(BinaryOp op, long double a, long double b, Type type) {
 
 void check_basic(BinaryOp op) {
   for (const Type type : kFloats) {
-    const auto values = interesting(type);
+    const auto values = interesting_floats(type);
     for (const std::uint64_t a : values) {
       for (const std::uint64_t b : values) {
         const std::uint64_t expected =
             encoded(basic(op, decoded(a, type), decoded(b, type), type), type);
         if (binary_bits(op, type, a, b) == expected) continue;
         CAPTURE(info(type).name);
-        CAPTURE(kSeed);
+        CAPTURE(kFloatSeed);
         CAPTURE(a);
         CAPTURE(b);
         CHECK(binary_bits(op, type, a, b) == expected);
@@ -158,9 +158,9 @@ void check_basic(BinaryOp op) {
 
 void check_unary(UnaryOp op, const std::function<long double(long double)>& exact) {
   for (const Type type : kFloats) {
-    for (const std::uint64_t a : interesting(type)) {
+    for (const std::uint64_t a : interesting_floats(type)) {
       CAPTURE(info(type).name);
-      CAPTURE(kSeed);
+      CAPTURE(kFloatSeed);
       CAPTURE(a);
       const long double value = exact(decoded(a, type));
       // Narrow types compute in f32.
@@ -178,7 +178,7 @@ TEST_CASE("float multiplication is correctly rounded and flushed") { check_basic
 TEST_CASE("float division is correctly rounded and flushed") { check_basic(BinaryOp::Div); }
 
 TEST_CASE("products and quotients next to the least normal number") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kFloatSeed);
   for (const Type type : {Type::F32, Type::F64}) {
     const auto format = felsite::truth::format_of(type);
     for (int i = 0; i < 4000; ++i) {
@@ -224,7 +224,7 @@ TEST_CASE("f16 keeps its subnormals, the other types flush theirs") {
 
 TEST_CASE("square root and reciprocals, each step rounded") {
   for (const Type type : kFloats) {
-    for (const std::uint64_t a : interesting(type)) {
+    for (const std::uint64_t a : interesting_floats(type)) {
       CAPTURE(info(type).name);
       CAPTURE(a);
       const long double x = decoded(a, type);
@@ -237,7 +237,7 @@ TEST_CASE("square root and reciprocals, each step rounded") {
       CHECK(unary_bits(UnaryOp::Reciprocal, type, a) == encoded(one_over, type));
     }
   }
-  for (const std::uint64_t a : interesting(Type::F32)) {
+  for (const std::uint64_t a : interesting_floats(Type::F32)) {
     CAPTURE(a);
     const long double root = rounded(std::sqrt(decoded(a, Type::F32)), Type::F32);
     const long double expected = basic(BinaryOp::Div, 1, root, Type::F32);
@@ -266,13 +266,13 @@ TEST_CASE("negate, abs and sign") {
     const std::uint64_t minus_zero = encoded(-0.0L, type);
     CHECK(unary_bits(UnaryOp::Sign, type, minus_zero) == 0);
     CHECK(unary_bits(UnaryOp::Negate, type, 0) == minus_zero);
-    CHECK(unary_bits(UnaryOp::Negate, type, encoded(kNan, type)) == encoded(kNan, type));
+    CHECK(unary_bits(UnaryOp::Negate, type, encoded(kWideNan, type)) == encoded(kWideNan, type));
   }
 }
 
 TEST_CASE("comparisons: unordered is false, but != is true") {
   for (const Type type : kFloats) {
-    const auto values = interesting(type);
+    const auto values = interesting_floats(type);
     for (const std::uint64_t a : values) {
       for (const std::uint64_t b : values) {
         const long double x = decoded(a, type);
@@ -300,7 +300,7 @@ TEST_CASE("min and max ignore one NaN and order the zeros") {
     return (x < y) == smaller ? x : y;
   };
   for (const Type type : kFloats) {
-    const auto values = interesting(type);
+    const auto values = interesting_floats(type);
     for (const std::uint64_t a : values) {
       for (const std::uint64_t b : values) {
         CAPTURE(info(type).name);
@@ -317,15 +317,16 @@ TEST_CASE("min and max ignore one NaN and order the zeros") {
     CHECK(binary_bits(BinaryOp::Min, type, minus_zero, 0) == minus_zero);
     CHECK(binary_bits(BinaryOp::Max, type, 0, minus_zero) == 0);
     CHECK(binary_bits(BinaryOp::Max, type, minus_zero, 0) == 0);
-    const std::uint64_t nan = encoded(kNan, type);
+    const std::uint64_t nan = encoded(kWideNan, type);
     CHECK(binary_bits(BinaryOp::Min, type, nan, nan) == nan);
-    CHECK(binary_bits(BinaryOp::Max, type, nan, encoded(-kInf, type)) == encoded(-kInf, type));
+    CHECK(binary_bits(BinaryOp::Max, type, nan, encoded(-kWideInf, type)) ==
+          encoded(-kWideInf, type));
   }
 }
 
 TEST_CASE("is_nan, is_inf and is_finite are told apart") {
   for (const Type type : kFloats) {
-    for (const std::uint64_t a : interesting(type)) {
+    for (const std::uint64_t a : interesting_floats(type)) {
       const long double x = decoded(a, type);
       CHECK(unary_bits(UnaryOp::IsNan, type, a) == std::isnan(x));
       CHECK(unary_bits(UnaryOp::IsInf, type, a) == std::isinf(x));
@@ -336,16 +337,16 @@ TEST_CASE("is_nan, is_inf and is_finite are told apart") {
 
 TEST_CASE("every operation that makes a NaN makes the one of its type") {
   for (const Type type : kFloats) {
-    const std::uint64_t nan = encoded(kNan, type);
-    const std::uint64_t inf = encoded(kInf, type);
+    const std::uint64_t nan = encoded(kWideNan, type);
+    const std::uint64_t inf = encoded(kWideInf, type);
     CHECK(binary_bits(BinaryOp::Sub, type, inf, inf) == nan);
     CHECK(binary_bits(BinaryOp::Mul, type, inf, 0) == nan);
     CHECK(binary_bits(BinaryOp::Div, type, 0, 0) == nan);
     CHECK(binary_bits(BinaryOp::Div, type, inf, inf) == nan);
     CHECK(unary_bits(UnaryOp::Sqrt, type, encoded(-1.0L, type)) == nan);
     CHECK(unary_bits(UnaryOp::Sqrt, type, encoded(-0.0L, type)) == encoded(-0.0L, type));
-    CHECK(fma_bits(type, kInf, 0, 1) == nan);
-    CHECK(fma_bits(type, kInf, 1, -kInf) == nan);
+    CHECK(fma_bits(type, kWideInf, 0, 1) == nan);
+    CHECK(fma_bits(type, kWideInf, 1, -kWideInf) == nan);
   }
 }
 
@@ -361,11 +362,11 @@ TEST_CASE("fma rounds once, where a multiply and an add round twice") {
   CHECK(fma_bits(Type::F32, 0x1p-75L, 0x1p-75L, -0x1p-126L) == 0x8000'0000u);
   CHECK(fma_bits(Type::F32, 2, 3, -6) == 0);
   CHECK(fma_bits(Type::F32, -2, 0, -0.0L) == 0x8000'0000u);
-  CHECK(fma_bits(Type::F32, 0x1p100L, 0x1p100L, 1) == encoded(kInf, Type::F32));
+  CHECK(fma_bits(Type::F32, 0x1p100L, 0x1p100L, 1) == encoded(kWideInf, Type::F32));
 }
 
 TEST_CASE("fma agrees with the host's away from the flush") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kFloatSeed);
   for (int i = 0; i < 20000; ++i) {
     const auto value = [&] {
       const auto significand = static_cast<long double>(random() >> 40 | 0x80'0000);
@@ -385,7 +386,7 @@ TEST_CASE("fma agrees with the host's away from the flush") {
 }
 
 TEST_CASE("fma of narrow floats computes in f32 and rounds to the type") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kFloatSeed);
   for (const Type type : {Type::F16, Type::BF16}) {
     for (int i = 0; i < 4000; ++i) {
       long double v[3];

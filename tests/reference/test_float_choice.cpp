@@ -6,19 +6,12 @@
 #include <limits>
 
 #include "reference/exact_float.h"
+#include "reference/float_values.h"
 
 namespace {
 
 using namespace felsite::reference;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = canonical_nan<float>();
-constexpr float kLeast = 0x1p-126F;
-
-template <class T>
-bool same(T a, T b) {
-  return float_bits(a) == float_bits(b);
-}
+using namespace felsite::test;
 
 }  // namespace
 

@@ -7,19 +7,13 @@
 #include <random>
 
 #include "reference/exact_float.h"
+#include "reference/float_values.h"
 #include "reference/rational_model.h"
 
 namespace {
 
 using namespace felsite::reference;
 using namespace felsite::test;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
-template <class T>
-bool same(T a, T b) {
-  return float_bits(a) == float_bits(b);
-}
 
 // The true value of a finite half pattern, from its fields.
 double half_value(std::uint16_t half, int fraction_bits, int bias) {

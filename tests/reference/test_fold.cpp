@@ -13,12 +13,6 @@ using reference::fold_constants;
 
 namespace {
 
-std::uint64_t element(const Bytes& bytes, std::size_t index, std::size_t size) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes.data() + index * size, size);
-  return value;
-}
-
 // The folded value of the first store.
 std::optional<Literal> folded(std::string_view expression, std::string_view type) {
   const ir::Program program = valid_program(

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "reference/exact_float.h"
+#include "reference/float_values.h"
 #include "reference/function_algorithms.h"
 #include "reference/functions.h"
 #include "reference/host_value.h"
@@ -22,13 +23,8 @@
 namespace {
 
 using namespace felsite::reference;
+using namespace felsite::test;
 using functions::PlainF32;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = canonical_nan<float>();
-constexpr float kLeast = 0x1p-126F;
-// The contract allows 2. Every function is better, and a change that makes one worse should show.
-constexpr double kBound = 1.5;
 
 using ScalarFunction = float (*)(float);
 using LaneFunction = void (*)(std::span<const float>, std::span<float>);
@@ -63,8 +59,6 @@ const FunctionRow& row_of(const std::string& name) {
   FAIL("no function ", name);
   return kFunctions[0];
 }
-
-bool same(float a, float b) { return float_bits(a) == float_bits(b); }
 
 float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
@@ -130,7 +124,7 @@ TEST_CASE("every function is within its bound on a sample of all inputs") {
     function.lanes(inputs, results);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const double truth = function.truth(static_cast<double>(inputs[i]));
-      if (ulp_error(results[i], truth) <= kBound) continue;
+      if (ulp_error(results[i], truth) <= kUlpBound) continue;
       CAPTURE(float_bits(inputs[i]));
       CAPTURE(results[i]);
       FAIL_CHECK(truth);
@@ -145,8 +139,8 @@ TEST_CASE("every function is within its bound around 1, where most programs are"
     for (std::uint32_t bits = 0x3F00'0000U; bits < 0x4100'0000U; bits += 1013) {
       const float x = from_bits(bits);
       CAPTURE(x);
-      REQUIRE(ulp_error(function.scalar(x), function.truth(static_cast<double>(x))) <= kBound);
-      REQUIRE(ulp_error(function.scalar(-x), function.truth(static_cast<double>(-x))) <= kBound);
+      REQUIRE(ulp_error(function.scalar(x), function.truth(static_cast<double>(x))) <= kUlpBound);
+      REQUIRE(ulp_error(function.scalar(-x), function.truth(static_cast<double>(-x))) <= kUlpBound);
     }
   }
 }
@@ -157,7 +151,7 @@ TEST_CASE("the worst inputs of the exhaustive run stay within its bound and keep
     const auto& function = row_of(worst.function);
     const float x = from_bits(worst.input);
     CHECK(float_bits(function.scalar(x)) == worst.result);
-    CHECK(ulp_error(function.scalar(x), function.truth(static_cast<double>(x))) <= kBound);
+    CHECK(ulp_error(function.scalar(x), function.truth(static_cast<double>(x))) <= kUlpBound);
   }
 }
 

@@ -27,10 +27,10 @@ inline constexpr Type kTypeOf = std::is_same_v<T, std::uint32_t>   ? Type::U32
 template <class T>
 inline constexpr unsigned kWidth = sizeof(T) * 8;
 
-constexpr std::uint64_t kSeed = 0x5EED'0001;
+constexpr std::uint64_t kIntegerSeed = 0x5EED'0001;
 
 template <class T>
-std::vector<T> interesting() {
+std::vector<T> interesting_integers() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values{0,
                         1,
@@ -48,7 +48,7 @@ std::vector<T> interesting() {
       values.push_back(static_cast<T>(near));
     }
   }
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kIntegerSeed);
   for (int i = 0; i < 24; ++i) values.push_back(static_cast<T>(random() >> (random() % 64)));
   return values;
 }
@@ -212,7 +212,7 @@ std::uint64_t lane(const std::vector<T>& lanes, std::size_t i, bool word) {
 
 template <class T>
 void check_binary(BinaryOp op) {
-  const std::vector<T> values = interesting<T>();
+  const std::vector<T> values = interesting_integers<T>();
   std::vector<T> a;
   std::vector<T> b;
   for (const T x : values) {
@@ -228,7 +228,7 @@ void check_binary(BinaryOp op) {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (lane(result, i, gives_word(op)) == expected(op, a[i], b[i]) || ++wrong > 5) continue;
-    CAPTURE(kSeed);
+    CAPTURE(kIntegerSeed);
     CAPTURE(a[i]);
     CAPTURE(b[i]);
     CHECK(lane(result, i, gives_word(op)) == expected(op, a[i], b[i]));
@@ -239,14 +239,14 @@ void check_binary(BinaryOp op) {
 template <class T>
 void check_unary(UnaryOp op) {
   if (!is_integer_op(op, kTypeOf<T>)) return;
-  const std::vector<T> values = interesting<T>();
+  const std::vector<T> values = interesting_integers<T>();
   std::vector<T> result(values.size());
   const auto kernel = unary_kernel(op, kTypeOf<T>);
   REQUIRE((kernel != nullptr));
   kernel(result.data(), values.data(), values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     CAPTURE(info(op).name);
-    CAPTURE(kSeed);
+    CAPTURE(kIntegerSeed);
     CAPTURE(values[i]);
     CHECK(lane(result, i, gives_word(op)) == expected(op, values[i]));
   }

@@ -11,23 +11,17 @@ using ir::Type;
 
 namespace {
 
-std::uint64_t element(const Bytes& bytes, std::size_t index, std::size_t size) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes.data() + index * size, size);
-  return value;
-}
-
 std::uint64_t canonical(Type type, std::uint64_t bits) {
   if (type == Type::Bool) return bits != 0;
   return ir::is_float(type) ? truth::canonical(bits, type) : bits;
 }
 
-constexpr std::uint64_t kSeed = 0x5EED'0004;
+constexpr std::uint64_t kMemorySeed = 0x5EED'0004;
 
 }  // namespace
 
 TEST_CASE("a copy of every element type keeps the values, canonically") {
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kMemorySeed);
   for (std::size_t t = 0; t <= static_cast<std::size_t>(Type::F64); ++t) {
     const auto type = static_cast<Type>(t);
     const std::size_t size = ir::info(type).bytes;
@@ -49,7 +43,7 @@ TEST_CASE("a copy of every element type keeps the values, canonically") {
       REQUIRE(out.size() == in.size());
       for (std::size_t i = 0; i < 256; ++i) {
         CAPTURE(ir::info(type).name);
-        CAPTURE(kSeed);
+        CAPTURE(kMemorySeed);
         CHECK(element(out, i, size) == canonical(type, element(in, i, size)));
       }
     }

@@ -13,6 +13,11 @@
 
 namespace felsite::test {
 
+inline constexpr ir::Type kAllTypes[] = {
+    ir::Type::Bool, ir::Type::U8,  ir::Type::I8,  ir::Type::U16, ir::Type::I16,
+    ir::Type::U32,  ir::Type::I32, ir::Type::U64, ir::Type::I64, ir::Type::F16,
+    ir::Type::BF16, ir::Type::F32, ir::Type::F64};
+
 inline std::string describe(const ir::Findings& findings) {
   std::string text;
   for (const ir::Finding& finding : findings) text += to_string(finding) + "\n";

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -53,6 +54,13 @@ std::vector<T> values_of(const Bytes& bytes) {
   return values;
 }
 
+// The bits of one element of a buffer.
+inline std::uint64_t element(const Bytes& bytes, std::size_t index, std::size_t size) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data() + index * size, size);
+  return value;
+}
+
 using Words = std::vector<std::uint32_t>;
 inline Words words_of(const Bytes& bytes) { return values_of<std::uint32_t>(bytes); }
 inline Bytes zero_words(std::size_t count) { return Bytes(count * 4); }
@@ -77,6 +85,12 @@ inline DispatchConfig on_grid(std::uint32_t x, std::uint32_t y = 1, std::uint32_
   DispatchConfig config;
   config.grid_override = {x, y, z};
   return config;
+}
+
+inline std::unique_ptr<ReferenceBackend> reference_with_memory(std::uint64_t limit) {
+  ReferenceOptions options;
+  options.memory_limit = limit;
+  return make_reference_backend(options);
 }
 
 // The results of a dispatch that must succeed; on one workgroup if nothing else is said.

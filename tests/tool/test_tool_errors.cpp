@@ -5,10 +5,6 @@ using namespace felsite::test;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kUsage = 2;
-constexpr int kDevice = 3;
-
 Outcome run_saxpy(const Arguments& more) { return run_sample(sample_named("saxpy"), more); }
 
 }  // namespace

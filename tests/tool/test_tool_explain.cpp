@@ -8,15 +8,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kUsage = 2;
-constexpr int kDevice = 3;
-
-struct NoDriver {
-  Environment old_name{"VK_ICD_FILENAMES", "/nonexistent.json"};
-  Environment new_name{"VK_DRIVER_FILES", "/nonexistent.json"};
-};
-
 Outcome explain(std::string_view sample, Arguments more = {}) {
   const NoDriver none;
   more.insert(more.begin(), {"explain", sample_named(sample).path});

@@ -5,9 +5,6 @@ using namespace felsite::test;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kUsage = 2;
-
 constexpr std::string_view kMarked = R"(// Adds.
 //! run: --input a=1,2 --input b=bits:3f800000,40000000 --output sum=hex --grid 1
 //! run: --input a=9,9

@@ -9,14 +9,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kUsage = 2;
-constexpr int kDevice = 3;
-
-struct NoDriver {
-  Environment old_name{"VK_ICD_FILENAMES", "/nonexistent.json"};
-  Environment new_name{"VK_DRIVER_FILES", "/nonexistent.json"};
-};
-
 Outcome run_auto(std::string_view sample, Arguments more = {}) {
   more.insert(more.begin(), {"run", sample_named(sample).path, "--marked", "--backend", "auto"});
   return run_tool(more);

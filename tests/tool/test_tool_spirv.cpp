@@ -11,10 +11,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kUsage = 2;
-constexpr int kDevice = 3;
-
 constexpr std::string_view kWide =
     "program wide workgroup(4) { readonly x: u64[]; output n: f64[4];"
     " if len(x) == 9 { trap(3, nine); } n[local.x] = f64(x[local.x]); }";

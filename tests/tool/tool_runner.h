@@ -23,6 +23,11 @@ extern char** environ;
 
 namespace felsite::test {
 
+// Exit codes: whom the command holds at fault.
+inline constexpr int kProgram = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kDevice = 3;
+
 using Arguments = std::vector<std::string>;
 
 inline std::string read_whole(const std::filesystem::path& path) {
@@ -76,6 +81,11 @@ class Environment {
  private:
   const char* name_;
   std::optional<std::string> before_;
+};
+
+struct NoDriver {
+  Environment old_name{"VK_ICD_FILENAMES", "/nonexistent.json"};
+  Environment new_name{"VK_DRIVER_FILES", "/nonexistent.json"};
 };
 
 struct Outcome {

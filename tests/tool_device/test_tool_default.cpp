@@ -7,9 +7,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kDevice = 3;
-
 Outcome run_default(const Sample& sample, Arguments more = {}) {
   more.insert(more.begin(), {"run", sample.path, "--marked"});
   return run_device_tool(more);

@@ -6,8 +6,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kProgram = 1;
-constexpr int kDevice = 3;
 constexpr std::string_view kEqual = "checked: equal to the reference\n";
 
 Outcome run_checked(const Sample& sample, Arguments more = {}) {

@@ -32,6 +32,17 @@ inline ir::Program add_one() {
       "program add_one workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " if i < len(x) { x[i] = x[i] + 1; } }");
 }
+inline ir::Program copying() {
+  return valid_program(
+      "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
+      " if i < len(y) { y[i] = x[i]; } }");
+}
+// Has a status block.
+inline ir::Program trapping() {
+  return valid_program(
+      "program trapping workgroup(1) { readwrite x: u32[]; if x[0] == 7 { trap(3, seven); }"
+      " x[0] = x[0] + 1; }");
+}
 
 inline bool still_works(Backend& backend) {
   const auto outputs = backend.dispatch(add_one(), {bytes_of(Words{41})});

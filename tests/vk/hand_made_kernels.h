@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "felsite/kernel.h"
 #include "felsite/text.h"
 #include "felsite/validate.h"
+#include "support/run_program.h"
 #include "vk/add_scaled.comp.h"
 #include "vk/add_scaled_block.comp.h"
 #include "vk/count_trips.comp.h"
@@ -112,14 +112,8 @@ inline HandMade subgroup_order(bool in_rows) {
   return made;
 }
 
-inline ByteSpan bytes_of(const std::vector<std::uint32_t>& words) {
+inline ByteSpan span_of(const std::vector<std::uint32_t>& words) {
   return std::as_bytes(std::span(words));
-}
-
-inline std::vector<std::uint32_t> words_of(const Bytes& bytes) {
-  std::vector<std::uint32_t> words(bytes.size() / 4);
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  return words;
 }
 
 inline std::unique_ptr<vk::Device> open_test_device(const vk::DeviceWish& wish = {}) {

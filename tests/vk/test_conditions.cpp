@@ -14,7 +14,7 @@ using vk::Place;
 
 namespace {
 
-constexpr std::array kMasks{
+constexpr std::array kConditionMasks{
     "",    "-in_place_memory", "-synchronization2", "-push_descriptors", "-conditional_rendering",
     "none"};
 
@@ -90,7 +90,7 @@ void noting_commands(VolkDeviceTable& table) {
 }  // namespace
 
 TEST_CASE("a step runs where its word is not zero") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kConditionMasks) {
     CAPTURE(mask);
     Workbench bench(mask);
     for (const By by : ways(bench)) {
@@ -115,7 +115,7 @@ TEST_CASE("a step runs where its word is not zero") {
 }
 
 TEST_CASE("an earlier step of the same block decides, in each of its runs") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kConditionMasks) {
     CAPTURE(mask);
     Workbench bench(mask);
     for (const By by : ways(bench)) {

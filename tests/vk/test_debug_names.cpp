@@ -14,7 +14,7 @@ using namespace felsite::test;
 namespace {
 
 // What a debugger would have seen.
-struct Seen {
+struct Debugger {
   std::mutex mutex;
   std::multimap<VkObjectType, std::string> names;
   std::vector<std::string> labels;  // in the order in which they begin
@@ -28,26 +28,26 @@ struct Seen {
   }
   std::ptrdiff_t labelled(std::string_view name) { return std::ranges::count(labels, name); }
 };
-Seen seen;
+Debugger debugger;
 vk::InstanceFunctions originals;
 
 void watch(vk::InstanceFunctions& functions) {
   originals = functions;
   functions.set_object_name = [](VkDevice device, const VkDebugUtilsObjectNameInfoEXT* info) {
-    const std::lock_guard lock(seen.mutex);
-    seen.names.emplace(info->objectType, info->pObjectName);
-    seen.null_handle |= info->objectHandle == 0;
+    const std::lock_guard lock(debugger.mutex);
+    debugger.names.emplace(info->objectType, info->pObjectName);
+    debugger.null_handle |= info->objectHandle == 0;
     return originals.set_object_name(device, info);
   };
   functions.begin_label = [](VkCommandBuffer commands, const VkDebugUtilsLabelEXT* label) {
-    const std::lock_guard lock(seen.mutex);
-    seen.labels.emplace_back(label->pLabelName);
-    ++seen.open[commands];
+    const std::lock_guard lock(debugger.mutex);
+    debugger.labels.emplace_back(label->pLabelName);
+    ++debugger.open[commands];
     originals.begin_label(commands, label);
   };
   functions.end_label = [](VkCommandBuffer commands) {
-    const std::lock_guard lock(seen.mutex);
-    seen.unbalanced |= --seen.open[commands] < 0;
+    const std::lock_guard lock(debugger.mutex);
+    debugger.unbalanced |= --debugger.open[commands] < 0;
     originals.end_label(commands);
   };
 }
@@ -58,8 +58,8 @@ void watch_ends(VolkDeviceTable& table) {
   end_commands = table.vkEndCommandBuffer;
   table.vkEndCommandBuffer = [](VkCommandBuffer commands) {
     {
-      const std::lock_guard lock(seen.mutex);
-      seen.unbalanced |= seen.open[commands] != 0;
+      const std::lock_guard lock(debugger.mutex);
+      debugger.unbalanced |= debugger.open[commands] != 0;
     }
     return end_commands(commands);
   };
@@ -68,14 +68,14 @@ void watch_ends(VolkDeviceTable& table) {
 class Watched {
  public:
   Watched() : instance_(must(vk::Instance::shared())) {
-    seen.names.clear();
-    seen.labels.clear();
-    seen.open.clear();
+    debugger.names.clear();
+    debugger.labels.clear();
+    debugger.open.clear();
     if (names()) instance_->edit_functions(watch);
   }
   ~Watched() {
-    CHECK_FALSE(seen.unbalanced);
-    CHECK_FALSE(seen.null_handle);
+    CHECK_FALSE(debugger.unbalanced);
+    CHECK_FALSE(debugger.null_handle);
     if (names()) {
       instance_->edit_functions([](vk::InstanceFunctions& functions) { functions = originals; });
     }
@@ -98,19 +98,19 @@ TEST_CASE("buffers, pipelines, command buffers and steps carry their names") {
     CAPTURE(mask);
     const std::unique_ptr<Backend> backend = open_backend(settings_for(mask, watch_ends));
     must(backend->dispatch(add_one(), {bytes_of(Words{1})}));
-    CHECK(seen.has(VK_OBJECT_TYPE_PIPELINE, "add_one"));
-    CHECK(seen.has(VK_OBJECT_TYPE_BUFFER, "x"));
-    CHECK(seen.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "add_one"));
-    CHECK(seen.labelled("add_one") == 1);
+    CHECK(debugger.has(VK_OBJECT_TYPE_PIPELINE, "add_one"));
+    CHECK(debugger.has(VK_OBJECT_TYPE_BUFFER, "x"));
+    CHECK(debugger.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "add_one"));
+    CHECK(debugger.labelled("add_one") == 1);
 
     DispatchConfig labelled;
     labelled.label = "first of the day";
     must(backend->dispatch(add_one(), {bytes_of(Words{1, 2})}, labelled));
-    CHECK(seen.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "first of the day"));
-    CHECK(seen.labelled("first of the day") == 1);
+    CHECK(debugger.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "first of the day"));
+    CHECK(debugger.labelled("first of the day") == 1);
 
     const DeviceBuffer buffer = must(backend->allocate_device_buffer(16, "weights"));
-    CHECK(seen.has(VK_OBJECT_TYPE_BUFFER, "weights"));
+    CHECK(debugger.has(VK_OBJECT_TYPE_BUFFER, "weights"));
     const Bytes bytes(16);
     const std::array fills{ResidentFill{.buffer = buffer.resident}};
     const std::array uploads{ResidentUpload{.buffer = buffer.resident, .bytes = bytes}};
@@ -120,7 +120,7 @@ TEST_CASE("buffers, pipelines, command buffers and steps carry their names") {
         ResidentStep{.program = add_one(), .resources = {buffer.resident}, .label = "grow"},
         ResidentStep{.program = add_one(), .resources = {buffer.resident}}};
     const std::array reads{ResidentRange{.buffer = buffer.resident}};
-    seen.labels.clear();
+    debugger.labels.clear();
     std::vector<Bytes> outputs;
     must(backend->submit_resident({.fills = fills,
                                    .uploads = uploads,
@@ -130,20 +130,20 @@ TEST_CASE("buffers, pipelines, command buffers and steps carry their names") {
                                    .reads = reads},
                                   outputs, {.label = "layer 7"}));
     CHECK(words_of(outputs[0]) == Words(4, 11));
-    CHECK(seen.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "layer 7"));
+    CHECK(debugger.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "layer 7"));
     // In the order in which they run; so short a block is recorded run after run. The upload is
     // over the fill.
     std::vector<std::string> expected{"fill", "copy", "warm up"};
     for (int run = 0; run < 5; ++run) expected.insert(expected.end(), {"grow", "add_one"});
     if (!mask.empty()) expected.emplace_back("copy");
-    CHECK(seen.labels == expected);
+    CHECK(debugger.labels == expected);
     if (!mask.empty()) {
-      CHECK(seen.has(VK_OBJECT_TYPE_BUFFER, "layer 7 upload"));
-      CHECK(seen.has(VK_OBJECT_TYPE_BUFFER, "layer 7 readback"));
-      CHECK(seen.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "transfer"));
+      CHECK(debugger.has(VK_OBJECT_TYPE_BUFFER, "layer 7 upload"));
+      CHECK(debugger.has(VK_OBJECT_TYPE_BUFFER, "layer 7 readback"));
+      CHECK(debugger.has(VK_OBJECT_TYPE_COMMAND_BUFFER, "transfer"));
     }
-    seen.names.clear();
-    seen.labels.clear();
+    debugger.names.clear();
+    debugger.labels.clear();
   }
 }
 
@@ -158,11 +158,11 @@ TEST_CASE("a gate and a grid in parts stand under the name of their step") {
   const ResidentHandle count = must(backend->allocate_resident(4));
   must(backend->upload_resident(grid, bytes_of(Words{2, 1, 1})));
   must(backend->dispatch_resident(counted, std::array{grid, count}));
-  CHECK(seen.labelled("counted gate") == 1);
-  CHECK(seen.labelled("counted") == 1);
-  seen.labels.clear();
+  CHECK(debugger.labelled("counted gate") == 1);
+  CHECK(debugger.labelled("counted") == 1);
+  debugger.labels.clear();
   DispatchConfig parts;
   parts.grid_override = {70'000, 1, 1};  // more than software drivers take at once
   must(backend->dispatch(add_one(), {bytes_of(Words{1})}, parts));
-  CHECK(seen.labels == std::vector<std::string>{"add_one"});
+  CHECK(debugger.labels == std::vector<std::string>{"add_one"});
 }

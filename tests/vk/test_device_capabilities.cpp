@@ -49,7 +49,7 @@ DeviceSnapshot lavapipe(std::string driver_info) {
   return device;
 }
 
-Capabilities without(Capabilities mask, Feature feature) {
+Capabilities mask_without(Capabilities mask, Feature feature) {
   mask.features.reset(static_cast<std::size_t>(feature));
   return mask;
 }
@@ -135,7 +135,7 @@ TEST_CASE("the SPIR-V version follows the Vulkan version") {
 TEST_CASE("a narrower mask is served, a wider one is answered with all reasons") {
   const Capabilities found = capabilities_of(lavapipe("Mesa 22.3.6"));
   CHECK(excess_of(found, found).empty());
-  Capabilities mask = without(found, Feature::Int64);
+  Capabilities mask = mask_without(found, Feature::Int64);
   mask.loop_budget = 100;
   mask.limits.shared_bytes = 1024;
   CHECK(excess_of(mask, found).empty());
@@ -147,8 +147,8 @@ TEST_CASE("a narrower mask is served, a wider one is answered with all reasons")
   mask.limits.workgroup_size[1] = 4096;
   mask.limits.push_constant_bytes = 256;
   CHECK(excess_of(mask, found).size() == 5);
-  CHECK(excess_of(mask, without(found, Feature::Storage8)).size() == 6);
-  CHECK(excess_of(mask, without(found, Feature::Storage8)).front() ==
+  CHECK(excess_of(mask, mask_without(found, Feature::Storage8)).size() == 6);
+  CHECK(excess_of(mask, mask_without(found, Feature::Storage8)).front() ==
         "feature " + std::string(info(Feature::Storage8).name));
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a mask turns on what it has and nothing else") {
   CHECK(features_for(device, found, {}).robust_access);
   CHECK(features_for(device, found, {}).int64);
   const OptionalFeatures on = features_for(
-      device, without(without(found, Feature::RobustAccess2), Feature::MemoryModel), {});
+      device, mask_without(mask_without(found, Feature::RobustAccess2), Feature::MemoryModel), {});
   CHECK_FALSE(on.robust_access);
   CHECK_FALSE(on.robust_access2);
   CHECK_FALSE(on.memory_model);

@@ -262,7 +262,7 @@ std::vector<Call> calls() {
   };
 }
 
-constexpr std::array kMasks{"", "-timeline_semaphores", "-in_place_memory"};
+constexpr std::array kLossMasks{"", "-timeline_semaphores", "-in_place_memory"};
 
 }  // namespace
 
@@ -280,7 +280,7 @@ TEST_CASE("every call works on a device that is there") {
 }
 
 TEST_CASE("after a loss every call says so, and still says so the second time") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLossMasks) {
     CAPTURE(mask);
     Holder holder(mask);
     CHECK_FALSE(holder.backend->device_lost());
@@ -307,7 +307,7 @@ TEST_CASE("after a loss every call says so, and still says so the second time") 
 }
 
 TEST_CASE("after a recovery everything works, and old handles are invalid in every call") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLossMasks) {
     CAPTURE(mask);
     Holder holder(mask);
     const std::string key = holder.backend->device_feature_cache_key();
@@ -350,7 +350,7 @@ TEST_CASE("after a recovery everything works, and old handles are invalid in eve
 }
 
 TEST_CASE("wherever Vulkan says it, a loss is an error of that call") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLossMasks) {
     CAPTURE(mask);
     for (const LostIn where : {LostIn::Submit, LostIn::Wait}) {
       CAPTURE(static_cast<int>(where));
@@ -398,7 +398,7 @@ TEST_CASE("wherever Vulkan says it, a loss is an error of that call") {
 }
 
 TEST_CASE("a loss that is noticed by a look gives nobody wrong bytes") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLossMasks) {
     CAPTURE(mask);
     Holder holder(mask);
     const auto looks = {

@@ -91,8 +91,8 @@ TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed 
     const auto engine = must(backend->engine());
     for (const char* const text : {kClosure, kScatter, kWay}) {
       for (const std::uint32_t bound : {1u, 5u, 1000u}) {
-        for (const auto kind : {Convergence::Kind::Automatic, Convergence::Kind::Flag,
-                                Convergence::Kind::None}) {
+        for (const auto kind :
+             {Convergence::Kind::Automatic, Convergence::Kind::Flag, Convergence::Kind::None}) {
           for (const auto route : {dispatch::Route::Resident, dispatch::Route::OneWorkgroup}) {
             CAPTURE(mask);
             CAPTURE(text);

@@ -33,7 +33,7 @@ void check_kernel(Device& device) {
   const Words x{1, 2};
   const Words y{3, 4};
   const auto outputs =
-      prepared->run(std::vector<ByteSpan>{bytes_of(x), {}, bytes_of(y), {}}, {.parameters = {10}});
+      prepared->run(std::vector<ByteSpan>{span_of(x), {}, span_of(y), {}}, {.parameters = {10}});
   REQUIRE(outputs);
   CHECK(words_of((*outputs)[0]) == Words{14, 25});
 }
@@ -86,7 +86,8 @@ PFN_vkVoidFunction as_void(Function function) {
   return reinterpret_cast<PFN_vkVoidFunction>(function);
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL counting_device_function(VkDevice device,
+                                                                  const char* name) {
   const PFN_vkVoidFunction real = seen.get_device_function(device, name);
   const std::string_view wanted = name;
   if (wanted == "vkDestroyDevice") {
@@ -111,7 +112,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const 
   return real;
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL counting_instance_function(VkInstance instance,
+                                                                    const char* name) {
   const PFN_vkVoidFunction real = vkGetInstanceProcAddr(instance, name);
   const std::string_view wanted = name;
   if (wanted == "vkDestroyInstance") {
@@ -119,7 +121,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, 
   }
   if (wanted == "vkGetDeviceProcAddr") {
     seen.get_device_function = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
-    return as_void(device_function);
+    return as_void(counting_device_function);
   }
   return real;
 }
@@ -188,7 +190,7 @@ TEST_CASE("nothing of the caller's is destroyed, and its queue is used under its
   const CallersDevice callers(VK_API_VERSION_1_3, TurnedOn::VersionStructs);
   VulkanInterop interop = callers.interop();
   interop.queue_mutex = &mutex;
-  interop.get_instance_proc_addr = instance_function;
+  interop.get_instance_proc_addr = counting_instance_function;
   check_kernel(*adopt(interop));
   CHECK_FALSE(adopt_device(interop, "bogus"));
   CHECK(seen.destroyed == 0);

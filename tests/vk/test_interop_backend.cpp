@@ -161,14 +161,14 @@ std::unique_ptr<Backend> backend_on(const VulkanInterop& interop, const std::str
 }
 
 // Each with another way for bytes to go.
-constexpr std::array kMasks{"", "-in_place_memory", "none"};
+constexpr std::array kInteropMasks{"", "-in_place_memory", "none"};
 
 // Loses the device that was brought along, as far as Felsite sees.
 std::atomic<bool> is_lost = false;
 PFN_vkGetDeviceProcAddr real_device_function = nullptr;
 PFN_vkQueueSubmit real_submit = nullptr;
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL losing_device_function(VkDevice device, const char* name) {
   const PFN_vkVoidFunction real = real_device_function(device, name);
   if (std::string_view(name) != "vkQueueSubmit") return real;
   real_submit = reinterpret_cast<PFN_vkQueueSubmit>(real);
@@ -179,11 +179,12 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const 
   return reinterpret_cast<PFN_vkVoidFunction>(losing);
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance instance, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL losing_instance_function(VkInstance instance,
+                                                                  const char* name) {
   const PFN_vkVoidFunction real = vkGetInstanceProcAddr(instance, name);
   if (std::string_view(name) != "vkGetDeviceProcAddr") return real;
   real_device_function = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
-  return reinterpret_cast<PFN_vkVoidFunction>(device_function);
+  return reinterpret_cast<PFN_vkVoidFunction>(losing_device_function);
 }
 
 }  // namespace
@@ -209,7 +210,7 @@ TEST_CASE("a backend on the caller's device does what others do") {
 }
 
 TEST_CASE("the caller writes its buffer, a program changes it, the caller reads it") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kInteropMasks) {
     CAPTURE(mask);
     const CallersDevice callers(VK_API_VERSION_1_3, TurnedOn::VersionStructs);
     const CallersBuffer buffer(callers, 64);
@@ -241,7 +242,7 @@ TEST_CASE("the caller writes its buffer, a program changes it, the caller reads 
 }
 
 TEST_CASE("every call takes a caller's buffer, beside buffers of the backend") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kInteropMasks) {
     CAPTURE(mask);
     const CallersDevice callers(VK_API_VERSION_1_3, TurnedOn::VersionStructs);
     const CallersBuffer callers_buffer(callers, 16);
@@ -313,7 +314,7 @@ TEST_CASE("large transfers to and from a caller's buffer go in pieces") {
 }
 
 TEST_CASE("a device buffer of Felsite is a Vulkan buffer that the caller writes and reads") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kInteropMasks) {
     CAPTURE(mask);
     const CallersDevice callers(VK_API_VERSION_1_3, TurnedOn::VersionStructs);
     CallersCommands commands(callers);
@@ -377,7 +378,7 @@ TEST_CASE("a lost device of the caller is the caller's to make anew") {
   const CallersDevice callers(VK_API_VERSION_1_3, TurnedOn::VersionStructs);
   const CallersBuffer buffer(callers, 16);
   VulkanInterop interop = callers.interop();
-  interop.get_instance_proc_addr = instance_function;
+  interop.get_instance_proc_addr = losing_instance_function;
   {
     const auto backend = backend_on(interop);
     must(backend->try_recover());  // nothing to recover from

@@ -12,7 +12,7 @@ using namespace felsite::test;
 
 namespace {
 
-constexpr std::array kMasks{"", "none", "-in_place_memory", "-synchronization2"};
+constexpr std::array kRecordingMasks{"", "none", "-in_place_memory", "-synchronization2"};
 
 // The barriers that Vulkan is given while commands are recorded.
 std::atomic<int> barriers_recorded = 0;
@@ -51,7 +51,7 @@ struct Recorder {
 }  // namespace
 
 TEST_CASE("the barriers of the plan are recorded, and counted at each run") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kRecordingMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(settings_for(mask, counting_barriers));
     const auto engine = must(backend->engine());
@@ -120,7 +120,7 @@ TEST_CASE("a submission that had no time leaves its recording for the next") {
 }
 
 TEST_CASE("what is freed gives its memory back, and the recordings that use it go") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kRecordingMasks) {
     CAPTURE(mask);
     const std::unique_ptr<Backend> backend = open_backend(mask);
     REQUIRE(still_works(*backend));

@@ -22,7 +22,7 @@ struct AddScaledInputs {
   Bytes unused = Bytes(5, std::byte{7});
   Words y;
   Bytes kept = Bytes(6, std::byte{9});
-  std::vector<ByteSpan> spans() const { return {bytes_of(x), unused, bytes_of(y), kept}; }
+  std::vector<ByteSpan> spans() const { return {span_of(x), unused, span_of(y), kept}; }
 };
 
 void check_ok(const auto& result) {
@@ -110,7 +110,7 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   const auto prepared = PreparedKernel::prepare(*device, made.kernel, made.program);
   check_ok(prepared);
   const auto run = [&](const Words& states) {
-    const ByteSpan input = bytes_of(states);
+    const ByteSpan input = span_of(states);
     return prepared->run({&input, 1}, {.grid = {4, 1, 1}});
   };
   CHECK(run({0, 0, 0, 0}));
@@ -135,12 +135,12 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   CHECK(failed.error().code == ErrorCode::DispatchFailed);
 
   const Words trapping{0, 0, 0, 1};
-  const ByteSpan input = bytes_of(trapping);
+  const ByteSpan input = span_of(trapping);
   auto bound = prepared->bind({&input, 1}, {.grid = {4, 1, 1}});
   check_ok(bound);
   CHECK_FALSE(bound->submit_and_wait(3));
   const Words fine(4, 0);
-  const ByteSpan fine_input = bytes_of(fine);
+  const ByteSpan fine_input = span_of(fine);
   CHECK(bound->write_inputs({&fine_input, 1}));
   CHECK(bound->submit_and_wait(3));
   check_validation(*device);
@@ -207,7 +207,7 @@ TEST_CASE("a driver without a known loop budget does all trips, one with a budge
   const HandMade made = count_trips();
   const Words asked{100'000};
   const Words trips{0};
-  const std::vector<ByteSpan> inputs{bytes_of(asked), bytes_of(trips)};
+  const std::vector<ByteSpan> inputs{span_of(asked), span_of(trips)};
   const auto outputs = run_kernel(*device, made.kernel, made.program, inputs, {});
   check_ok(outputs);
   const std::uint32_t budget = device->capabilities().loop_budget;
@@ -226,7 +226,7 @@ TEST_CASE("subgroups are in linear order where the driver is known for it") {
     const HandMade made = subgroup_order(in_rows);
     const auto& [x, y, z] = made.kernel.workgroup_size;
     const Words zeros(std::size_t{4} * x * y * z, 0);
-    const ByteSpan input = bytes_of(zeros);
+    const ByteSpan input = span_of(zeros);
     const auto outputs =
         run_kernel(*device, made.kernel, made.program, {&input, 1}, {.grid = {4, 1, 1}});
     check_ok(outputs);
@@ -244,7 +244,7 @@ TEST_CASE("a timeout is an error of its own, and the device cleans up behind it"
   constexpr std::uint32_t kWorkgroups = 1024;  // some tenths of a second of work
   const Words asked{60'000};
   const Words trips(kWorkgroups, 0);
-  const std::vector<ByteSpan> inputs{bytes_of(asked), bytes_of(trips)};
+  const std::vector<ByteSpan> inputs{span_of(asked), span_of(trips)};
   {
     auto bound = prepared->bind(inputs, {.grid = {kWorkgroups, 1, 1}});
     check_ok(bound);
@@ -257,7 +257,7 @@ TEST_CASE("a timeout is an error of its own, and the device cleans up behind it"
     CHECK(again.error().code == ErrorCode::DispatchFailed);
   }
   const Words one_trip{1};
-  const std::vector<ByteSpan> short_inputs{bytes_of(one_trip), bytes_of(trips)};
+  const std::vector<ByteSpan> short_inputs{span_of(one_trip), span_of(trips)};
   const auto outputs = prepared->run(short_inputs, {.grid = {kWorkgroups, 1, 1}});
   check_ok(outputs);
   CHECK(words_of((*outputs)[0]) == Words(kWorkgroups, 1));

@@ -21,19 +21,8 @@ using vk::SequenceLayout;
 
 namespace {
 
-constexpr std::array kMasks{"", "none", "-in_place_memory"};
+constexpr std::array kLayoutMasks{"", "none", "-in_place_memory"};
 
-ir::Program copy() {
-  return valid_program(
-      "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
-      " if i < len(y) { y[i] = x[i]; } }");
-}
-// Has a status block.
-ir::Program trapping() {
-  return valid_program(
-      "program trapping workgroup(1) { readwrite x: u32[]; if x[0] == 7 { trap(3, seven); }"
-      " x[0] = x[0] + 1; }");
-}
 // More lengths than push constants have room for, so that they are a block.
 ir::Program many_lengths() {
   std::string text = "program many_lengths workgroup(1) { ";
@@ -229,7 +218,7 @@ class RandomSubmission {
     return all;
   }
   std::vector<ResidentStep> steps() {
-    static const std::array programs{add_one(), copy(), trapping(), many_lengths(), counted()};
+    static const std::array programs{add_one(), copying(), trapping(), many_lengths(), counted()};
     static const std::array resources{1u, 2u, 1u, 4u, 2u};
     std::vector<ResidentStep> steps;
     for (std::uint32_t i = below(4); i > 0; --i) {
@@ -247,7 +236,7 @@ class RandomSubmission {
 }  // namespace
 
 TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where they must be") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(mask);
     const auto engine = must(backend->engine());
@@ -260,7 +249,7 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
                     {.buffer = buffers[0], .offset = 12, .bytes = ByteSpan(bytes).first(12)},
                     {.buffer = buffers[0], .offset = 20, .bytes = ByteSpan(bytes).first(8)},
                     {.buffer = buffers[1], .bytes = bytes}},
-        .prefix = {{.program = copy(), .resources = {buffers[0], buffers[1]}}},
+        .prefix = {{.program = copying(), .resources = {buffers[0], buffers[1]}}},
         .repeated = {{.program = add_one(), .resources = {buffers[1]}}},
         .count = 3,
         .reads = {{.buffer = buffers[1]}}};
@@ -284,7 +273,7 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
 }
 
 TEST_CASE("uploads over each other and over a fill end as they were given") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);
     const std::unique_ptr<Backend> backend = open_backend(mask);
     const ResidentHandle buffer = must(backend->allocate_resident(16));
@@ -303,7 +292,7 @@ TEST_CASE("uploads over each other and over a fill end as they were given") {
 }
 
 TEST_CASE("random submissions are laid out soundly, with no barrier too many") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(mask);
     const auto engine = must(backend->engine());

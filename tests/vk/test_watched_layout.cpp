@@ -17,18 +17,6 @@ using vk::SequenceLayout;
 
 namespace {
 
-ir::Program copy() {
-  return valid_program(
-      "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
-      " if i < len(y) { y[i] = x[i]; } }");
-}
-// Has a status block.
-ir::Program trapping() {
-  return valid_program(
-      "program trapping workgroup(1) { readwrite x: u32[]; if x[0] == 7 { trap(3, seven); }"
-      " x[0] = x[0] + 1; }");
-}
-
 bool is_sound(const SequenceLayout& layout, const BarrierPlan& barriers) {
   return dispatch::find_hazards(layout.plan, barriers).empty();
 }
@@ -108,7 +96,7 @@ class RandomSequenceByHand {
   explicit RandomSequenceByHand(Workbench& bench) : bench_(bench) {
     for (int i = 0; i < 3; ++i) buffers_.push_back(bench.words(Place::Control, 4));
     for (int i = 0; i < 2; ++i) buffers_.push_back(bench.words(Place::Device, 4));
-    for (const auto& [program, count] : {std::pair(add_one(), 1), std::pair(copy(), 2),
+    for (const auto& [program, count] : {std::pair(add_one(), 1), std::pair(copying(), 2),
                                          std::pair(trapping(), 1), std::pair(decide(), 3)}) {
       kernels_.push_back(
           bench.step(program, std::vector(static_cast<std::size_t>(count), buffers_[0])));

@@ -12,8 +12,8 @@ using vk::Place;
 
 namespace {
 
-constexpr std::array kMasks{"", "-in_place_memory", "-timeline_semaphores",
-                            "transfer_queue,-in_place_memory", "none"};
+constexpr std::array kWatchedMasks{"", "-in_place_memory", "-timeline_semaphores",
+                                   "transfer_queue,-in_place_memory", "none"};
 
 // A clock that takes a thousand ticks from any query to the next.
 void ticking(VolkDeviceTable& table) {
@@ -55,7 +55,7 @@ TEST_CASE("the pace doubles while it is quick, slows down while it is not, and n
 }
 
 TEST_CASE("a block runs until its word is zero, and at most as often as it may") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kWatchedMasks) {
     CAPTURE(mask);
     Workbench bench(mask, noting_submissions);
     const bool staged = !bench.engine->device().plan().memory.reads_in_place;
@@ -115,7 +115,7 @@ TEST_CASE("many runs cost few submissions") {
 }
 
 TEST_CASE("what runs once or never is one submission, watched or not") {
-  for (const std::string mask : kMasks) {
+  for (const std::string mask : kWatchedMasks) {
     CAPTURE(mask);
     Workbench bench(mask, noting_submissions);
     for (const std::uint32_t count : {0u, 1u}) {
