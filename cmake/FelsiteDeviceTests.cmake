@@ -38,11 +38,13 @@ set(felsite_generated_swiftshader FELSITE_FAULTS_SPARING=1)
 set(felsite_device_arguments "")
 if(FELSITE_SANITIZE)
   list(FILTER felsite_test_drivers INCLUDE REGEX "^lavapipe=")
-  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=60 FELSITE_GRID_SYNC_PROGRAMS=60
+  set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=40 FELSITE_GRID_SYNC_PROGRAMS=25
                                  FELSITE_FAULTS_SPARING=1)
-  # Tables of values and masks run the same code again and again; tests/codegen lowers it all.
-  set(felsite_device_arguments --source-file-exclude=*test_operations*
-                               "--test-case-exclude=each pair of features*")
+  # Tables of values and masks, and long runs, are the same code again and again; tests/codegen
+  # lowers it all.
+  set(felsite_device_arguments
+      --source-file-exclude=*test_operations*
+      "--test-case-exclude=each pair of features*,*of 10 000*,a long run*")
 endif()
 
 add_library(test_device_main OBJECT device_main.cpp)
@@ -72,6 +74,7 @@ function(felsite_device_executable part)
   target_link_libraries(test_${part} PRIVATE felsite felsite_vulkan felsite_warnings
                                              doctest::doctest fmt::fmt ${CMAKE_DL_LIBS})
   target_compile_definitions(test_${part} PRIVATE FELSITE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  felsite_test_settings(${part})
 endfunction()
 
 # felsite_driver_test(NAME PART DRIVER [VARIABLE=VALUE...]): a test NAME that runs test_PART on one

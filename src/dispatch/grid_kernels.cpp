@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "felsite/text.h"
 #include "felsite/validate.h"
 
@@ -25,49 +27,54 @@ std::string close_own_gate() {
 
 }  // namespace
 
-Result<ir::Program> compare_program() {
-  return parsed(fmt::format(
+const Result<ir::Program>& compare_program() {
+  static const Result<ir::Program> program = parsed(fmt::format(
       "program felsite_compare workgroup({}) {{ readonly now: u32[]; readwrite before: u32[];"
       " readwrite changed: u32[1]; let i = invocation.x; if i < len(now) {{"
       " let word = now[i]; if word != before[i] {{ before[i] = word; changed[0] = 1; }} }} }}",
       kGridKernelSize));
+  return program;
 }
 
-Result<ir::Program> any_program() {
-  return parsed(fmt::format(
+const Result<ir::Program>& any_program() {
+  static const Result<ir::Program> program = parsed(fmt::format(
       "program felsite_any workgroup({}) {{ readonly words: u32[]; readwrite any: u32[1];"
       " let i = invocation.x; if i < len(words) {{ if words[i] != 0 {{ any[0] = 1; }} }} }}",
       kGridKernelSize));
+  return program;
 }
 
-Result<ir::Program> clear_program() {
-  return parsed(fmt::format(
+const Result<ir::Program>& clear_program() {
+  static const Result<ir::Program> program = parsed(fmt::format(
       "program felsite_clear workgroup({}) {{ readwrite words: u32[]; let i = invocation.x;"
       " if i < len(words) {{ words[i] = 0; }} }}",
       kGridKernelSize));
+  return program;
 }
 
-Result<ir::Program> gate_program() {
-  return parsed(fmt::format(
+const Result<ir::Program>& gate_program() {
+  static const Result<ir::Program> program = parsed(fmt::format(
       "program felsite_gate workgroup({}) {{ readonly word: u32[1]; readonly shapes: u32[];"
       " readwrite gates: u32[]; let i = invocation.x; if i < len(shapes) {{"
       " gates[i] = select(word[0] != 0, shapes[i], 0); }} }}",
       kGridKernelSize));
+  return program;
 }
 
-Result<ir::Program> advance_program() {
-  return parsed(
+const Result<ir::Program>& advance_program() {
+  static const Result<ir::Program> program = parsed(
       fmt::format("program felsite_advance workgroup({}) {{ readonly p: u32[2]; readwrite c: u32[];"
                   " let i = local.x; let last = c[p[1]]; let place = (i + 2) * p[1];"
                   " if i < p[0] {{ if c[place] != 0 {{ atomic_add(c[0], 1); }} }} barrier;"
                   " if i < p[0] {{ c[place] = select(i == 0, last, 0); }}"
                   " if i == 0 {{ c[p[1]] = 0; }} }}",
                   kGridKernelSize));
+  return program;
 }
 
-Result<ir::Program> way_program() {
+const Result<ir::Program>& way_program() {
   using enum WayParameters::Word;
-  return parsed(fmt::format(
+  static const Result<ir::Program> program = parsed(fmt::format(
       "program felsite_way workgroup(1) {{ readonly p: u32[{count}]; readonly shapes: u32[];"
       " readwrite c: u32[]; {close} let yes = true;"
       " if {kind} == 1 {{ yes = c[{choice}] != 0; c[{choice}] = 0; }}"
@@ -83,9 +90,12 @@ Result<ir::Program> way_program() {
       fmt::arg("end", p(EndAt)), fmt::arg("yes_at", p(YesAt)), fmt::arg("no_at", p(NoAt)),
       fmt::arg("yes_shape", p(YesShape)), fmt::arg("no_shape", p(NoShape)),
       fmt::arg("yes_words", p(YesWords)), fmt::arg("no_words", p(NoWords))));
+  return program;
 }
 
-Result<ir::Program> pass_end_program(PassEnd end) {
+namespace {
+
+Result<ir::Program> parsed_pass_end(PassEnd end) {
   using enum WayParameters::Word;
   const bool flag = end == PassEnd::Flag;
   std::string test = "let changed = true;";
@@ -108,6 +118,15 @@ Result<ir::Program> pass_end_program(PassEnd end) {
       fmt::arg("running", WayWords::kRunning), fmt::arg("bound", p(Bound)),
       fmt::arg("yes_words", p(YesWords)), fmt::arg("yes_at", p(YesAt)),
       fmt::arg("yes_shape", p(YesShape))));
+}
+
+}  // namespace
+
+const Result<ir::Program>& pass_end_program(PassEnd end) {
+  static const std::array programs{parsed_pass_end(PassEnd::Counted),
+                                   parsed_pass_end(PassEnd::Changed),
+                                   parsed_pass_end(PassEnd::Flag)};
+  return programs[static_cast<std::size_t>(end)];
 }
 
 }  // namespace felsite::dispatch

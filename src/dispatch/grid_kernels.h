@@ -12,20 +12,20 @@ inline constexpr std::uint32_t kGridKernelSize =
 
 // now: u32[], before: u32[], changed: u32[1]. Where the two differ, `before` becomes `now`, and
 // `changed` is set.
-Result<ir::Program> compare_program();
+const Result<ir::Program>& compare_program();
 // words: u32[], any: u32[1]. `any` is set if one of the words is not zero.
-Result<ir::Program> any_program();
+const Result<ir::Program>& any_program();
 // words: u32[]. All become zero.
-Result<ir::Program> clear_program();
+const Result<ir::Program>& clear_program();
 // word: u32[1], shapes: u32[], gates: u32[]. The gates become the shapes if the word is not zero,
 // else zero.
-Result<ir::Program> gate_program();
+const Result<ir::Program>& gate_program();
 
 // Between two runs of a block of passes. c: u32[] of places `p[1]` words apart: the first counts
 // passes that ran, the second is what the last pass of the block left, and then come the conditions
 // of its `p[0]` passes, at most kGridKernelSize. Counts the passes, lets the first one of the next
 // run go by the second place, and clears the others. p are parameters.
-Result<ir::Program> advance_program();
+const Result<ir::Program>& advance_program();
 
 // What a walk on the device knows, as words of one buffer.
 struct WayWords {
@@ -61,11 +61,11 @@ struct WayParameters {
 
 // p, shapes: u32[], c: u32[]. Closes its own gate and opens the one of the segment that follows, as
 // NextSegment says; Kind is NextSegment::Kind as a number.
-Result<ir::Program> way_program();
+const Result<ir::Program>& way_program();
 
 enum class PassEnd : std::uint8_t { Counted, Changed, Flag };
 // The same at the end of a pass: opens the first segment's gate for another one, or ends the run.
 // With PassEnd::Flag it has a fourth buffer, flag: u32[].
-Result<ir::Program> pass_end_program(PassEnd end);
+const Result<ir::Program>& pass_end_program(PassEnd end);
 
 }  // namespace felsite::dispatch

@@ -143,9 +143,12 @@ TEST_CASE("copies that nobody waits for are seen by nobody") {
 TEST_CASE("a condition that is as deep as an expression can be") {
   std::string condition = "len(x)";
   for (int k = 0; k < 1021; ++k) condition = "~" + condition;
-  const std::string text = "program p workgroup(4) { readwrite x: u32[]; readonly y: u32[1];"
-                           " if y[0] == " + condition + " { x[invocation.x] = 1; gridsync; }"
-                           " x[invocation.x] = x[invocation.x] + 1; }";
+  const std::string text =
+      "program p workgroup(4) { readwrite x: u32[]; readonly y: u32[1];"
+      " if y[0] == " +
+      condition +
+      " { x[invocation.x] = 1; gridsync; }"
+      " x[invocation.x] = x[invocation.x] + 1; }";
   check_all_forms(text, {zero_words(8), bytes_of(Words{~8u})}, on_grid(2),
                   {{bytes_of(Words(8, 2))}});
   check_all_forms(text, {zero_words(8), bytes_of(Words{8})}, on_grid(2), {{bytes_of(Words(8, 1))}});
@@ -158,9 +161,12 @@ TEST_CASE("a store that is nested as deep as can be, and told of in passes") {
     open += "{ ";
     close += " }";
   }
-  const std::string text = "program p workgroup(4) { readwrite x: u32[]; let mine = x[invocation.x];"
-                           " gridsync; " + open + "x[invocation.x] = min(mine + 1, 3);" + close + " }";
-  check_all_forms(text, {zero_words(8)}, fixpoint(on_grid(2), 20), {{bytes_of(Words(8, 3))}, 4, true});
+  const std::string text =
+      "program p workgroup(4) { readwrite x: u32[]; let mine = x[invocation.x];"
+      " gridsync; " +
+      open + "x[invocation.x] = min(mine + 1, 3);" + close + " }";
+  check_all_forms(text, {zero_words(8)}, fixpoint(on_grid(2), 20),
+                  {{bytes_of(Words(8, 3))}, 4, true});
 }
 
 TEST_CASE("what a subgroup operation goes by is the same for all behind the barrier too") {

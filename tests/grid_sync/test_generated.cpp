@@ -84,9 +84,14 @@ std::string run_difference(Backend& backend, const ir::Program& program,
   return "";
 }
 
+// `sparing`: only the forms that cut. Left to itself the backend takes one of the others, and a
+// device takes long to compile the kernels of each.
 std::string any_form_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
-                                const DispatchConfig& config, const Expected& expected) {
+                                const DispatchConfig& config, const Expected& expected,
+                                bool sparing) {
   for (const Form& form : forms()) {
+    const bool cuts = form.sync == GridSync::HostSplit || form.sync == GridSync::Resident;
+    if (sparing && !cuts) continue;
     Error error;
     if (may_refuse(form, config)) ++refusals().asked;
     const std::string found =
@@ -106,7 +111,7 @@ std::string reduced_difference(const ir::Program& program, const std::vector<Byt
   static const auto backward = make_reference_backend({.order = WorkgroupOrder::Reversed});
   if (!run_difference(*forward, program, inputs, config, truth).empty()) return "";
   if (!run_difference(*backward, program, inputs, config, truth).empty()) return "";
-  return any_form_difference(program, inputs, config, truth);
+  return any_form_difference(program, inputs, config, truth, /*sparing=*/false);
 }
 
 std::string tool_options(const DispatchConfig& config) {
@@ -129,7 +134,9 @@ TEST_CASE("generated programs with grid barriers give the same in every form") {
     const ir::Program program = valid_program(text);
     const DispatchConfig& config = generator.config();
     const Expected truth = naive_truth(program, generator.inputs(), config);
-    const std::string found = any_form_difference(program, generator.inputs(), config, truth);
+    const bool sparing = on_vulkan() && seed % 4 != 0;
+    const std::string found =
+        any_form_difference(program, generator.inputs(), config, truth, sparing);
     if (found.empty()) continue;
     INFO(found);
     const auto differs = [&](const ir::Program& candidate, const std::vector<Bytes>& inputs) {

@@ -43,7 +43,14 @@ inline std::string ProgramGenerator::literal(Type type) {
   return "0";
 }
 
+// Programs with grid barriers are about what lives across them: each has many kernels, and drivers
+// take long to compile large expressions and exact functions, which other programs are for.
+inline bool ProgramGenerator::is_too_large(ir::UnaryOp op) const {
+  return grid_sync_ && op >= ir::UnaryOp::Sqrt && op <= ir::UnaryOp::Log2;
+}
+
 inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
+  if (grid_sync_) depth = std::min(depth, 2u);
   std::vector<const Var*> known;
   for (const Var& var : vars_) {
     if (var.type == type) known.push_back(&var);
@@ -141,7 +148,7 @@ inline std::string ProgramGenerator::unary(Type type, unsigned depth) {
   for (int tries = 0; tries < 40; ++tries) {
     const auto op = static_cast<ir::UnaryOp>(below(ir::kUnaryOpCount));
     const Type operand = type == Type::Bool || chance(4) ? any_type() : type;
-    if (ir::result_type(ir::info(op).rule, operand) != type) continue;
+    if (ir::result_type(ir::info(op).rule, operand) != type || is_too_large(op)) continue;
     return fmt::format("{}({})", ir::info(op).name, expression(operand, depth));
   }
   return "";

@@ -117,7 +117,7 @@ inline std::string ProgramGenerator::word_of(const Var& var) {
 
 // Locals with something of their own in each invocation, so that much lives across barriers.
 inline void ProgramGenerator::known_from_the_start() {
-  for (std::uint32_t k = 3 + below(5); k > 0; --k) {
+  for (std::uint32_t k = 2 + below(4); k > 0; --k) {
     const Type type = any_type();
     const std::string name = fresh("w");
     std::string value = fmt::format("slot * {} + {}", 1 + below(1000), below(7));
@@ -276,7 +276,7 @@ inline void ProgramGenerator::grid_if(unsigned nest) {
 
 inline void ProgramGenerator::grid_sequence(unsigned nest) {
   for (std::uint32_t k = (nest == 0 ? 2 : 1) + below(3); k > 0; --k) {
-    switch (below(nest < 3 ? 16 : 12)) {
+    switch (below(nest < 2 ? 16 : 12)) {
       case 0:
         uniform_local();
         break;

@@ -136,6 +136,7 @@ class ProgramGenerator {
   void witness();
   void last_witness();
   std::string uniform(unsigned depth);
+  bool is_too_large(ir::UnaryOp op) const;
   Modes modes() const;
   void restore(const Modes& before);
 
