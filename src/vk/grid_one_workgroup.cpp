@@ -83,7 +83,7 @@ class OneWorkgroupStep {
       } else if (buffer.kind == SegmentBuffer::Kind::Before) {
         const BufferSlice& now = request_.buffers[buffer.source];
         const std::uint64_t bytes = (now.bytes + 3) / 4 * 4;
-        auto made = engine_.memory().make(Place::Device, bytes, request_.name + " state before");
+        auto made = engine_.memory().make(Place::Device, bytes, {request_.name, "state before"});
         if (!made) return std::unexpected(std::move(made.error()));
         slice = {std::move(*made), 0, now.bytes};
         befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});

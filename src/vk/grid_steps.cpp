@@ -73,7 +73,7 @@ Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_vi
         "use a smaller grid, or keep fewer values across barriers.",
         engine_.device().snapshot().name, words, kMostWords));
   }
-  return engine_.memory().make(Place::Device, words * 4, fmt::format("{} {}", request_.name, what));
+  return engine_.memory().make(Place::Device, words * 4, {request_.name, what});
 }
 
 Result<void> GridSteps::make_kept() {
@@ -258,7 +258,7 @@ std::vector<GridPart> GridSteps::parts_of(const Grid& grid) const {
 }
 
 Result<SharedBuffer> GridSteps::control(std::uint64_t bytes, std::string_view what) {
-  return engine_.memory().make(Place::Control, bytes, fmt::format("{} {}", request_.name, what));
+  return engine_.memory().make(Place::Control, bytes, {request_.name, what});
 }
 
 std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {

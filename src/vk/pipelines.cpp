@@ -20,15 +20,14 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
   return made;
 }
 
-Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data) const {
+Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
   const VolkDeviceTable& functions = device_.functions();
   VkPipelineCacheCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
   return device_.make<VkPipelineCache>(functions.vkCreatePipelineCache,
-                                       functions.vkDestroyPipelineCache, info,
-                                       "make a pipeline cache");
+                                       functions.vkDestroyPipelineCache, info, name);
 }
 
 Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) {
@@ -41,7 +40,7 @@ Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) 
     figures_.disk_bytes = read.data.size();
     figures_.disk_in_use = true;
   }
-  auto cache = make_cache(read.data);
+  auto cache = make_cache(read.data, "pipelines");
   if (!cache) return std::unexpected(std::move(cache.error()));
   cache_ = std::move(*cache);
   return {};
@@ -126,7 +125,7 @@ void Pipelines::save() {
   // Another process may have written since this one read.
   const CacheRead theirs = read_cache(*file_, identity_);
   if (!theirs.data.empty()) {
-    if (const auto other = make_cache(theirs.data)) {
+    if (const auto other = make_cache(theirs.data, "pipelines on disk")) {
       const VkPipelineCache merged = other->get();
       functions.vkMergePipelineCaches(device_.handle(), cache_.get(), 1, &merged);
     }
