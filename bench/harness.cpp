@@ -108,7 +108,7 @@ std::function<double()> in_turn(std::vector<std::function<double()>> costs) {
 std::vector<Row> all_rows() {
   std::vector<Row> rows = reference_rows();
   for (const auto& more : {ir_rows(), codegen_rows(), kernel_rows(), dispatch_rows(), memory_rows(),
-                           closure_rows(), grid_sync_rows(), cold_start_rows()}) {
+                           planning_rows(), closure_rows(), grid_sync_rows(), cold_start_rows()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;

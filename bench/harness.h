@@ -67,6 +67,7 @@ std::vector<Row> kernel_rows();
 std::vector<Row> dispatch_rows();
 std::vector<Row> memory_rows();
 std::vector<Row> closure_rows();
+std::vector<Row> planning_rows();
 std::vector<Row> grid_sync_rows();
 std::vector<Row> cold_start_rows();
 

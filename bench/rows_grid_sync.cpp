@@ -107,7 +107,6 @@ std::shared_ptr<GridJob> steps_job(const std::shared_ptr<Backend>& backend,
 }
 
 std::vector<Case> scaling_cases(bool) {
-  constexpr std::uint32_t kBase = 10;
   auto made = make_vulkan_backend();
   if (!made) return {skipped_case(made.error())};
   const std::shared_ptr<Backend> backend = std::move(*made);
@@ -115,16 +114,15 @@ std::vector<Case> scaling_cases(bool) {
     const std::uint32_t times = std::max(1000 / segments, 1u);
     return [=] { return mean_ns(std::min(times, 20u), [&] { job->run(); }) / segments; };
   };
-  const auto base = per_segment(steps_job(backend, kBase), kBase);
   std::vector<Case> cases;
-  for (const std::uint32_t segments : {1u, 100u, 1000u}) {
+  for (const auto& [segments, base] : {std::pair{1u, 10u}, {10u, 100u}, {1000u, 100u}}) {
     cases.push_back({.size = fmt::format("{} segment{}", segments, segments == 1 ? "" : "s"),
                      .felsite = per_segment(steps_job(backend, segments), segments),
-                     .peer = "each of 10 segments",
-                     .peer_cost = base,
+                     .peer = fmt::format("each of {} segments", base),
+                     .peer_cost = per_segment(steps_job(backend, base), base),
                      .rounds = 21,
-                     // What a dispatch costs whatever it does falls on one segment there.
-                     .bound = segments < kBase ? std::optional(0.0) : std::nullopt});
+                     // What a dispatch costs whatever it does falls on few segments there.
+                     .bound = segments < base ? std::optional(0.0) : std::nullopt});
   }
   return cases;
 }
@@ -294,7 +292,7 @@ std::vector<Row> grid_sync_rows() {
   return {
       {"resident_vs_host_split", "Buffers stay on the device, beside segment by segment", 0.1,
        host_split_cases},
-      {"segments_scaling", "A segment of many, beside one of ten", 1.5, scaling_cases, kNoWorkers},
+      {"segments_scaling", "A segment of many, beside one of few", 1.2, scaling_cases, kNoWorkers},
       {"chain_fixpoint", "Passes in one dispatch, beside a dispatch each in raw Vulkan", 0.02,
        chain_cases},
   };

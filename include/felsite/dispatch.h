@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "felsite/program.h"
+
 namespace felsite {
 
 using Bytes = std::vector<std::byte>;
@@ -42,6 +44,9 @@ struct DispatchConfig {
   std::optional<std::uint32_t> fixpoint_iterations{};  // absent: 1; 0 is an error
   Convergence convergence{};
   GridSync grid_sync = GridSync::Automatic;
+  // In place of the program's own: exact floats have the same bits everywhere, fast ones may differ
+  // by device.
+  std::optional<ir::FloatMode> float_mode{};
   std::string label{};
   std::optional<std::chrono::nanoseconds> timeout{};
   std::optional<std::uint64_t> max_output_bytes{};

@@ -103,6 +103,7 @@ struct GridSyncOptions {
   bool report_changes = false;   // segments set a word when they change what they can watch
   bool store_choices = false;    // segments store conditions and bounds, for who walks the plan
   bool one_dimensional = false;  // the grid has one workgroup along y and z
+  bool fresh_outputs = true;     // outputs begin as zeros, not as a caller's bytes
   // No cut at all: one segment with the grid barriers in it, for a grid that is one workgroup.
   bool whole = false;
   // The kernel of a whole program runs its passes itself, and compares what it cannot report on.

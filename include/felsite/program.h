@@ -290,6 +290,7 @@ class Program {
 
   // The same program for another workgroup size; the arena is shared.
   Program with_workgroup_size(std::array<std::uint32_t, 3> size) const;
+  Program with_float_mode(FloatMode mode) const;
 
   std::size_t storage_bytes() const;
 

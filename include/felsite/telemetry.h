@@ -19,6 +19,7 @@ enum class Counter : std::uint8_t {
   SlotsReused,
   SlotsMoved,
   SlotsAppended,
+  GridSyncPlans,
   GridSyncSplits,
   GridSyncSegments,
   GridSyncPoints,

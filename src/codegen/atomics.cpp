@@ -93,8 +93,7 @@ void Buffers::barrier() {
     semantics |= as_operand(spv::MemorySemanticsMask::MakeAvailable) |
                  as_operand(spv::MemorySemanticsMask::MakeVisible);
   }
-  e_.function().act(Op::OpControlBarrier,
-                    {waits.id(), workgroup.id(), e_.word(semantics).id()});
+  e_.function().act(Op::OpControlBarrier, {waits.id(), workgroup.id(), e_.word(semantics).id()});
 }
 
 void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {

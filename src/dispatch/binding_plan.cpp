@@ -61,8 +61,10 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
 }  // namespace
 
 Program configured(const Program& program, const DispatchConfig& config) {
-  return config.workgroup_override ? program.with_workgroup_size(*config.workgroup_override)
-                                   : program;
+  Program made = program;
+  if (config.workgroup_override) made = made.with_workgroup_size(*config.workgroup_override);
+  const bool other_floats = config.float_mode && *config.float_mode != made.float_mode();
+  return other_floats ? made.with_float_mode(*config.float_mode) : made;
 }
 
 Result<void> check_config(const Program& program, const DispatchConfig& config) {

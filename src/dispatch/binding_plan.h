@@ -29,7 +29,7 @@ Result<BindingPlan> plan_bindings(const ir::Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config);
 
-// The program that runs: with the configured workgroup size.
+// The program that runs: with the configured workgroup size and floats.
 ir::Program configured(const ir::Program& program, const DispatchConfig& config);
 // Whether the configuration makes sense for the program.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);

@@ -9,6 +9,7 @@ namespace felsite::dispatch {
 
 struct ChangeReports {
   std::vector<bool> stores;           // by NodeId
+  std::vector<ir::NodeId> before;     // by NodeId of such a store: a Let of the old value, or kNone
   std::vector<ir::BufferId> buffers;  // whose changes they report, sorted
 };
 
@@ -16,11 +17,12 @@ struct ChangeReports {
 // pass, is changed by the pass exactly if such a store changes something. Others have to be
 // compared. `evolving`: the storage buffers that a pass may change.
 ChangeReports find_change_reports(const ir::Program& program,
-                                  const std::vector<ir::BufferId>& evolving, bool one_dimensional);
+                                  const std::vector<ir::BufferId>& evolving,
+                                  const GridSyncOptions& options);
 
 // Whether a kernel that compares the values of a buffer's elements compares its bytes. A caller's
 // bytes may hold a float or a bool in another form than the one that is stored; bytes that only the
 // program has written do not.
-bool values_are_bytes(const ir::BufferDecl& buffer);
+bool values_are_bytes(const ir::BufferDecl& buffer, bool fresh_outputs);
 
 }  // namespace felsite::dispatch

@@ -43,7 +43,9 @@ class Explainer {
     out_.device = device_.name;
     out_.workgroup_size = program_.workgroup_size();
     if (auto sizes = find_sizes(); !sizes) return std::unexpected(std::move(sizes.error()));
-    auto route = dispatch::choose_route(program_, config_, grid_, device_);
+    const std::vector<std::uint64_t> lengths = known_lengths();
+    auto route = dispatch::choose_route(program_, config_, grid_, device_,
+                                        {.lengths = lengths, .can_try = true});
     if (!route) return std::unexpected(std::move(route.error()));
     out_.route = to_string(route->route);
     out_.reason = route->reason;
@@ -113,9 +115,20 @@ class Explainer {
     return {};
   }
 
+  // Of all buffers, or of none.
+  std::vector<std::uint64_t> known_lengths() const {
+    std::vector<std::uint64_t> lengths;
+    for (const auto& length : sizes_.lengths) {
+      if (!length) return {};
+      lengths.push_back(*length);
+    }
+    return lengths;
+  }
+
   // Where the grid was assumed to be large: what a small one would change.
   void note_small_grid(Route route) {
-    const auto small = dispatch::choose_route(program_, config_, {1, 1, 1}, device_);
+    const auto small =
+        dispatch::choose_route(program_, config_, {1, 1, 1}, device_, {.can_try = true});
     if (!small || small->route == route) return;
     out_.notes.push_back(fmt::format("On a grid of one workgroup the route is {}. {}",
                                      to_string(small->route), small->reason));

@@ -4,6 +4,7 @@
 
 #include "codegen/plan.h"
 #include "dispatch/change_reports.h"
+#include "dispatch/counters.h"
 #include "dispatch/segment_writer.h"
 #include "felsite/grid_sync.h"
 #include "felsite/validate.h"
@@ -56,42 +57,65 @@ std::vector<ir::Effects> segment_effects(const ir::Program& program, const Cut& 
   return effects;
 }
 
-// A copy that is issued in one segment and waited for in another would be lost in between. A wait
-// ends a copy for certain if it comes whenever the copy does: in the same statement of the segment,
-// or as a statement of its own behind it.
-Result<void> check_copies(const ir::Program& program, const Cut& cut) {
-  if (!program.facts().has_async || cut.segments.size() == 1) return {};
-  std::vector<std::pair<ir::NameId, std::uint32_t>> waits;      // tag and segment
-  std::vector<std::pair<ir::NameId, std::uint32_t>> under_way;  // at the segment's end
-  for (std::uint32_t s = 0; s < cut.segments.size(); ++s) {
+// Copies that may be under way at the end of a segment. A wait ends those that were issued before
+// it in its own body, or in bodies in that: whenever they come, so does the wait.
+class OpenCopies {
+ public:
+  explicit OpenCopies(const ir::Program& program) : program_(program) {}
+
+  std::vector<ir::NameId> at_end_of(const CutSegment& segment) {
     std::vector<ir::NameId> open;
-    for (const CutEvent& event : cut.segments[s].events) {
-      if (event.kind != CutEvent::Kind::Nodes) continue;
-      for (NodeId id = event.nodes.begin; id < event.nodes.end; id = program.node(id).end) {
-        const std::size_t before = open.size();
-        for (NodeId n = id; n < program.node(id).end; ++n) {
-          const ir::Node& node = program.node(n);
-          const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-          if (issues) open.push_back(node.name);
-          if (node.kind != NodeKind::AsyncWait) continue;
-          waits.emplace_back(node.name, s);
-          const std::size_t from = n == id ? 0 : std::min(before, open.size());
-          open.erase(
-              std::remove(open.begin() + static_cast<std::ptrdiff_t>(from), open.end(), node.name),
-              open.end());
-        }
+    for (const CutEvent& event : segment.events) {
+      if (event.kind == CutEvent::Kind::Nodes) go_through(event.nodes, open);
+    }
+    return open;
+  }
+
+ private:
+  // Recursion follows the nesting, which validation bounds.
+  void go_through(ir::NodeRange body, std::vector<ir::NameId>& open) {
+    for (NodeId id = body.begin; id < body.end; id = program_.node(id).end) {
+      const ir::Node& node = program_.node(id);
+      const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      if (issues) open.push_back(node.name);
+      if (node.kind == NodeKind::AsyncWait) std::erase(open, node.name);
+      if (!ir::info(node.kind).has_body) continue;
+      for (const ir::NodeRange inner : {program_.then_body(id), program_.else_body(id)}) {
+        std::vector<ir::NameId> left;
+        go_through(inner, left);
+        open.insert(open.end(), left.begin(), left.end());
       }
     }
-    for (const ir::NameId tag : open) under_way.emplace_back(tag, s);
   }
-  for (const auto& [tag, s] : under_way) {
-    const auto elsewhere = [&](const auto& wait) { return wait.first == tag && wait.second != s; };
-    if (std::ranges::none_of(waits, elsewhere)) continue;
-    return std::unexpected(
-        unsupported(program,
-                    fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
-                                program.name(tag)),
-                    "wait for the copy before the barrier."));
+
+  const ir::Program& program_;
+};
+
+// A copy that is issued in one segment and waited for in another, or in the same one on its next
+// trip, would be lost in between.
+Result<void> check_copies(const ir::Program& program, const Cut& cut) {
+  if (!program.facts().has_async || cut.segments.size() == 1) return {};
+  std::vector<std::pair<ir::NameId, std::uint32_t>> waits;  // tag and segment
+  for (std::uint32_t s = 0; s < cut.segments.size(); ++s) {
+    each_node(cut.segments[s], [&](NodeId id) {
+      if (program.node(id).kind == NodeKind::AsyncWait)
+        waits.emplace_back(program.node(id).name, s);
+    });
+  }
+  OpenCopies copies(program);
+  for (std::uint32_t s = 0; s < cut.segments.size(); ++s) {
+    const bool comes_again = !cut.segments[s].repeats.empty();
+    for (const ir::NameId tag : copies.at_end_of(cut.segments[s])) {
+      const auto is_late = [&](const auto& wait) {
+        return wait.first == tag && (wait.second != s || comes_again);
+      };
+      if (std::ranges::none_of(waits, is_late)) continue;
+      return std::unexpected(
+          unsupported(program,
+                      fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
+                                  program.name(tag)),
+                      "wait for the copy before the barrier."));
+    }
   }
   return {};
 }
@@ -191,6 +215,8 @@ bool is_literal_way(const ir::Program& program, const dispatch::Values& values, 
     open.pop_back();
     for (ir::ExprId row = program.first_row(tree); row <= tree; ++row) {
       const ir::Expr& expr = program.expr(row);
+      // A device's fast floats need not be the host's.
+      if (program.float_mode() == ir::FloatMode::Fast && ir::is_float(expr.type)) return false;
       switch (expr.kind) {
         case ir::ExprKind::Literal:
         case ir::ExprKind::BufLen:
@@ -244,9 +270,11 @@ class Planner {
     values_ = dispatch::find_values(program_, cut_, effects_, options_.store_choices);
     find_writers();
     if (options_.report_changes) {
-      reports_ = dispatch::find_change_reports(program_, plan_.evolving, options_.one_dimensional);
+      reports_ = dispatch::find_change_reports(program_, plan_.evolving, options_);
+      forget_values_of_other_segments();
     }
     reports_.stores.resize(program_.nodes().size());
+    reports_.before.resize(program_.nodes().size(), ir::kNone);
     find_compared();
     kept_.resize(cut_.segments.size());
     find_kept();
@@ -269,6 +297,18 @@ class Planner {
     }
   }
 
+  // An old value from before a cut would have to be kept: a store behind it loads it anew.
+  void forget_values_of_other_segments() {
+    std::vector<std::uint32_t> segment_of(program_.nodes().size(), ir::kNone);
+    for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
+      each_node(cut_.segments[s], [&](NodeId id) { segment_of[id] = s; });
+    }
+    for (NodeId store = 0; store < segment_of.size(); ++store) {
+      NodeId& let = reports_.before[store];
+      if (let != ir::kNone && segment_of[let] != segment_of[store]) let = ir::kNone;
+    }
+  }
+
   // What a kernel that runs its passes itself has to compare.
   void find_compared() {
     if (!options_.passes_in_kernel || !options_.report_changes) return;
@@ -276,8 +316,7 @@ class Planner {
   }
 
   dispatch::SegmentDecisions decisions() const {
-    return {program_,        cut_,          values_,   effects_, kept_,
-            reports_.stores, first_writer_, compared_, options_};
+    return {program_, cut_, values_, effects_, kept_, reports_, first_writer_, compared_, options_};
   }
 
   // What fills workgroup memory before anybody sees it is found in the segments as they are without
@@ -405,6 +444,7 @@ Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOp
     return std::unexpected(unsupported(program, "The program has a collective of several ranks.",
                                        "run the program on the reference backend."));
   }
+  dispatch::count(Counter::GridSyncPlans);
   return Planner(program, options).run();
 }
 

@@ -18,6 +18,13 @@ using ir::VarId;
 
 constexpr std::uint32_t kNoWriter = std::numeric_limits<std::uint32_t>::max();
 
+// A chain of variables may be long, and every segment behind it would compute all of it again: the
+// plan of a large program would grow with the square of its size. Beyond this many a value is
+// spilled.
+constexpr std::uint32_t kMostRecomputed = 256;
+// The same for conditions on which invocations return. Beyond this many the spill says who runs.
+constexpr std::size_t kMostGuards = 64;
+
 // Inclusive numbers of the segments of a loop.
 struct Span {
   std::uint32_t first = 0;
@@ -35,6 +42,7 @@ class Analysis {
         declared_in_(program.vars().size(), kNone),
         limit_(program.vars().size(), 0),
         earliest_(program.vars().size(), 0),
+        parts_(program.vars().size(), 1),
         exposed_mark_(program.vars().size(), 0),
         killed_mark_(program.vars().size(), 0),
         assigned_mark_(program.vars().size(), 0),
@@ -148,6 +156,7 @@ class Analysis {
     const bool decides =
         next.kind == NextSegment::Kind::If || next.kind == NextSegment::Kind::Enter;
     if (forks_decide_ && decides) uses(s, cut_.forks[next.fork].node);
+    std::ranges::sort(found_[s].killed);
   }
 
   // A statement of the segment itself, with all that is nested in it.
@@ -175,7 +184,20 @@ class Analysis {
     values_.scope_of[node.ref] = scope;
     earliest_[node.ref] = s;
     limit_[node.ref] = limit_of(node.args[0], earliest_[node.ref]);
-    if (program_.var(node.ref).assigned) limit_[node.ref] = 0;
+    parts_[node.ref] = parts_of(node.args[0]);
+    const bool is_long = parts_[node.ref] > kMostRecomputed;
+    if (program_.var(node.ref).assigned || is_long) limit_[node.ref] = 0;
+  }
+
+  // The variables that would have to be computed again with it; one counts as often as it is named.
+  std::uint32_t parts_of(ExprId root) const {
+    std::uint32_t parts = 1;
+    for (ExprId row = program_.first_row(root); row <= root; ++row) {
+      const ir::Expr& expr = program_.expr(row);
+      const bool counts = expr.kind == ExprKind::Var && values_.trip_of[expr.ref] == kNone;
+      if (counts) parts = std::min(parts + parts_[expr.ref], kMostRecomputed + 1);
+    }
+    return parts;
   }
 
   bool is_foreign(VarId v, std::uint32_t s) const {
@@ -234,6 +256,7 @@ class Analysis {
       const bool is_last = cut_.segments[s].next.kind == NextSegment::Kind::End;
       if (!is_last && !found_[s].returns.empty()) values_.tracks_running = true;
     }
+    if (values_.guards.size() > kMostGuards) values_.tracks_running = true;
     if (values_.tracks_running) values_.guards.clear();
     for (Values::Guard& guard : values_.guards) {
       next_closure();
@@ -291,10 +314,6 @@ class Analysis {
     std::ranges::sort(here.recomputed);
   }
 
-  bool has(const std::vector<VarId>& list, VarId v) const {
-    return std::ranges::find(list, v) != list.end();
-  }
-
   // From each use back to where the value comes from; every segment on the way passes it on.
   void follow_spilled() {
     std::ranges::sort(spilled_uses_);
@@ -314,7 +333,9 @@ class Analysis {
             out_mark[before] = v;
             found_[before].live_out.push_back(v);
           }
-          if (declared_in_[v] == before || has(found_[before].killed, v)) continue;
+          const bool is_new_there =
+              declared_in_[v] == before || std::ranges::binary_search(found_[before].killed, v);
+          if (is_new_there) continue;
           if (in_mark[before] == v) continue;
           in_mark[before] = v;
           open.push_back(before);
@@ -324,22 +345,25 @@ class Analysis {
   }
 
   void settle_segment(std::uint32_t s) {
-    const Found& found = found_[s];
+    Found& found = found_[s];
     SegmentValues& here = values_.segments[s];
-    // In the order of variables already, since uses were followed in it.
+    // The live ones are in the order of variables already, since uses were followed in it.
+    std::ranges::sort(found.exposed);
+    std::ranges::sort(found.assigned);
     const auto live = [](const std::vector<VarId>& list, VarId v) {
       return std::ranges::binary_search(list, v);
     };
     for (const VarId v : found.exposed) {
       if (live(found.live_in, v) && !is_recomputed(v, s)) here.loaded.push_back(v);
     }
+    const std::vector<VarId> read = here.loaded;
     for (const VarId v : found.assigned) {
-      if (has(here.loaded, v)) continue;
+      if (live(read, v)) continue;
       const bool merges = live(found.live_in, v) && live(found.live_out, v);
       (merges ? here.loaded : here.blank).push_back(v);
     }
     for (const VarId v : found.live_out) {
-      if (declared_in_[v] == s || has(found.assigned, v)) here.stored.push_back(v);
+      if (declared_in_[v] == s || live(found.assigned, v)) here.stored.push_back(v);
     }
     for (auto* list : {&here.loaded, &here.blank, &here.stored}) std::ranges::sort(*list);
   }
@@ -347,7 +371,8 @@ class Analysis {
   void give_slots() {
     std::vector<SpillRange> ranges;
     std::vector<std::uint32_t> range_of(program_.vars().size(), kNone);
-    const bool has_barriers = program_.facts().has_barrier;
+    // Where lanes work together, what is the same for all of them must be seen to be.
+    const bool has_barriers = program_.facts().has_barrier || program_.facts().has_subgroup_ops;
     const ir::UniformityMap uniformity =
         has_barriers ? ir::analyze_uniformity(program_) : ir::UniformityMap{};
     if (values_.tracks_running) {
@@ -388,6 +413,7 @@ class Analysis {
   std::vector<std::uint32_t> declared_in_;   // by VarId: the segment
   std::vector<std::uint32_t> limit_;         // by VarId: see limit_of
   std::vector<std::uint32_t> earliest_;
+  std::vector<std::uint32_t> parts_;  // by VarId: see parts_of
   std::vector<std::uint32_t> exposed_mark_;
   std::vector<std::uint32_t> killed_mark_;
   std::vector<std::uint32_t> assigned_mark_;

@@ -70,8 +70,10 @@ class HostSplit {
 
   Result<DispatchTiming> run(std::vector<Bytes>& outputs) {
     const auto start = Clock::now();
-    count(Counter::GridSyncSplits);
-    count(Counter::GridSyncSegments, plan_.segments.size());
+    if (plan_.segments.size() > 1) {
+      count(Counter::GridSyncSplits);
+      count(Counter::GridSyncSegments, plan_.segments.size());
+    }
     for (const ByteSpan input : inputs_) count(Counter::InputBytes, input.size());
     const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
     DispatchTiming total;
@@ -166,9 +168,15 @@ class HostSplit {
     GridWalk walk(plan_, lengths(), grid_);
     choices_.assign(plan_.choice_words, 0);
     std::optional<std::uint32_t> at = 0;
+    std::uint64_t launched = 0;
     while (at) {
+      // Also where nothing is launched that would look at the time itself.
+      if (deadline_ && Clock::now() >= *deadline_) {
+        return std::unexpected(in_segment(reference::timeout_error(), *at));
+      }
       if (!plan_.segments[*at].empty) {
         if (auto ran = run_segment(*at, walk, total); !ran) return ran;
+        ++launched;
       }
       const std::uint32_t before = *at;
       at = walk.next(before, choices_);
@@ -178,8 +186,8 @@ class HostSplit {
       if (forks && !plan_.host_knows_way) {
         std::fill_n(choices_.begin() + plan_.forks[way.fork].choice, 2, 0u);
       }
-      if (at) count(Counter::GridSyncPoints);
     }
+    if (launched > 1) count(Counter::GridSyncPoints, launched - 1);
     return {};
   }
 

@@ -29,7 +29,7 @@ class Counted {
   std::atomic<std::uint64_t>* count_;
 };
 
-class Reference final : public ReferenceBackend {
+class Reference : public ReferenceBackend {
  public:
   explicit Reference(const ReferenceOptions& options);
 

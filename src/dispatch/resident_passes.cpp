@@ -3,6 +3,7 @@
 
 #include "dispatch/binding_plan.h"
 #include "dispatch/counters.h"
+#include "dispatch/reference_run.h"
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "felsite/backend.h"
@@ -37,14 +38,17 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
       return std::unexpected(std::move(read.error()));
     }
   }
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = dispatch::deadline_of(config.timeout);
   std::vector<Bytes> after;
   std::optional<DispatchTiming> total;
   std::uint32_t passes = 0;
   bool converged = false;
   while (passes < bound && !converged) {
-    auto timing = submit_resident(
-        {.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after,
-        {.timeout = config.timeout, .profile = config.profile, .label = config.label});
+    SubmissionConfig how{.profile = config.profile, .label = config.label};
+    if (deadline) how.timeout = *deadline - Clock::now();
+    auto timing =
+        submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
     if (!timing) return timing;
     total = total ? sum(*total, *timing) : std::move(*timing);
     ++passes;

@@ -15,7 +15,7 @@ using ir::NodeKind;
 using Grid = std::array<std::uint32_t, 3>;
 
 // Logical invocations that one lane can take.
-constexpr std::uint64_t kMostPerLane = 8;
+constexpr double kMostPerLane = 8;
 
 Error unsupported(const ir::Program& program, std::string message, std::string fix) {
   Error error{.code = ErrorCode::UnsupportedFeature,
@@ -26,10 +26,18 @@ Error unsupported(const ir::Program& program, std::string message, std::string f
   return error;
 }
 
-// Trips of loops with a grid barrier in them, all in one dispatch if the grid is one workgroup.
-// None if only the device knows how many.
-std::optional<double> trips_around_barriers(const ir::Program& program) {
-  double most = 0;
+bool is_grid_sync(const ir::Node& node) {
+  return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+}
+
+// Trips of loops in one pass of one invocation; absent where only the device knows how many.
+struct Trips {
+  std::optional<double> around_barriers = 0.0;  // the most that a grid barrier is in
+  std::optional<double> in_all = 0.0;
+};
+
+Trips trips_of(const ir::Program& program) {
+  Trips found;
   struct Open {
     ir::NodeId end;
     std::optional<double> trips;  // so far, of all loops around
@@ -45,15 +53,22 @@ std::optional<double> trips_around_barriers(const ir::Program& program) {
       const bool known = from.kind == ir::ExprKind::Literal && to.kind == ir::ExprKind::Literal;
       if (!known) trips.reset();
       if (trips) *trips *= std::max(double(to.args[0]) - double(from.args[0]), 0.0);
+      if (!trips) found.in_all.reset();
+      if (found.in_all) *found.in_all += *trips + 1;
       open.push_back({node.end, trips});
     }
-    const bool is_sync =
-        node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
-    if (!is_sync) continue;
-    if (!open.back().trips) return std::nullopt;
-    most = std::max(most, *open.back().trips);
+    if (!is_grid_sync(node)) continue;
+    if (!open.back().trips) found.around_barriers.reset();
+    if (found.around_barriers) {
+      found.around_barriers = std::max(*found.around_barriers, *open.back().trips);
+    }
   }
-  return most;
+  const auto is_loop = [&](const ir::OpDecl& op) {
+    const auto body = program.nodes().subspan(op.body.begin, op.body.end - op.body.begin);
+    return std::ranges::find(body, NodeKind::Loop, &ir::Node::kind) != body.end();
+  };
+  if (std::ranges::any_of(program.ops(), is_loop)) found.in_all.reset();
+  return found;
 }
 
 // Barriers in the text of a kernel: drivers take time to compile it that grows faster than they do.
@@ -62,30 +77,54 @@ constexpr std::ptrdiff_t kMostBarriersInKernel = 16;
 bool has_many_barriers(const ir::Program& program) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
-  const auto is_sync = [](const ir::Node& node) {
-    return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
-  };
-  return std::ranges::count_if(nodes, is_sync) > kMostBarriersInKernel;
+  return std::ranges::count_if(nodes, is_grid_sync) > kMostBarriersInKernel;
+}
+
+// Rounds in which all invocations look through what a kernel that runs its passes itself has to
+// compare; absent where the sizes are not known.
+std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
+                                          const Grid& grid, const RouteFacts& facts) {
+  const bool compares = config.fixpoint_iterations.value_or(1) > 1 &&
+                        config.convergence.kind == Convergence::Kind::Automatic;
+  if (!compares) return 0.0;
+  const auto& size = program.workgroup_size();
+  const double lanes = double(grid[0]) * grid[1] * grid[2] * size[0] * size[1] * size[2];
+  double rounds = 0;
+  for (const ir::BufferId id : changed_buffers(program)) {
+    if (facts.lengths.empty()) return std::nullopt;
+    rounds += static_cast<double>(facts.lengths[id]) / lanes + 2;
+  }
+  return rounds;
 }
 
 // A driver's loop budget is for one dispatch: what is split has it anew in each segment.
-bool may_exceed_budget(const ir::Program& program, const DeviceProfile& device) {
-  if (device.loop_budget == 0 || !program.facts().has_grid_sync) return false;
-  const auto trips = trips_around_barriers(program);
-  return !trips || *trips > device.loop_budget / 16.0;
+enum class Budget : std::uint8_t { Suffices, MayNotSuffice, IsTooSmall };
+
+Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Grid& grid,
+                   const DeviceProfile& device, const RouteFacts& facts) {
+  if (device.loop_budget == 0) return Budget::Suffices;
+  // Invocations may be folded into one lane, and the lowering has loops of its own.
+  const double most = device.loop_budget / (2.0 * kMostPerLane);
+  const Trips trips = trips_of(program);
+  const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
+  if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
+  const auto rounds = rounds_of_comparing(program, config, grid, facts);
+  const bool fits = trips.in_all && rounds && *trips.in_all + *rounds <= most;
+  return fits ? Budget::Suffices : Budget::MayNotSuffice;
 }
 
 // Why the whole grid cannot be one workgroup; empty if it can.
 std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& grid,
                                        const DeviceProfile& device) {
   const auto& size = program.workgroup_size();
-  const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  // More of them than 64 bits count can be asked for.
+  const double groups = double(grid[0]) * grid[1] * grid[2];
   if (groups > 1) {
-    const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
-    const std::uint64_t room =
+    const double lanes = groups * size[0] * size[1] * size[2];
+    const std::uint32_t room =
         std::min(device.max_workgroup_invocations, device.max_workgroup_size[0]);
-    if (lanes > room * kMostPerLane) {
-      return fmt::format("{} invocations are too many for one workgroup of {}", lanes, room);
+    if (lanes > double(room) * kMostPerLane) {
+      return fmt::format("{:.0f} invocations are too many for one workgroup of {}", lanes, room);
     }
     const auto is_shared = [](const ir::BufferDecl& b) {
       return b.access == ir::Access::Workgroup;
@@ -110,18 +149,18 @@ std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
   return changed;
 }
 
-bool kernel_sees_changes(const ir::Program& program, bool one_dimensional) {
+bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options) {
   const std::vector<ir::BufferId> evolving = changed_buffers(program);
   std::vector<ir::BufferId> compared;
-  std::ranges::set_difference(evolving,
-                              find_change_reports(program, evolving, one_dimensional).buffers,
+  std::ranges::set_difference(evolving, find_change_reports(program, evolving, options).buffers,
                               std::back_inserter(compared));
   if (compared.empty()) return true;
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
   if (std::ranges::find(nodes, NodeKind::Return, &ir::Node::kind) != nodes.end()) return false;
-  return std::ranges::all_of(compared,
-                             [&](ir::BufferId id) { return values_are_bytes(program.buffer(id)); });
+  return std::ranges::all_of(compared, [&](ir::BufferId id) {
+    return values_are_bytes(program.buffer(id), options.fresh_outputs);
+  });
 }
 
 std::string_view to_string(Route route) {
@@ -153,7 +192,8 @@ bool changes_own_grid(const ir::Program& program) {
 }
 
 Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
-                                 const Grid& grid, const DeviceProfile& device) {
+                                 const Grid& grid, const DeviceProfile& device,
+                                 const RouteFacts& facts) {
   if (!device.grid_sync && config.cooperative) {
     return std::unexpected(
         unsupported(program,
@@ -205,18 +245,24 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
         Route::Resident,
         "So many grid barriers in one kernel would take the driver long to compile."};
   }
-  if (obstacle.empty() && may_exceed_budget(program, device)) {
+  if (!obstacle.empty()) {
+    return RouteChoice{Route::Resident,
+                       fmt::format("Buffers stay on the device; not one workgroup: {}.", obstacle)};
+  }
+  const Budget budget = loop_budget(program, config, grid, device, facts);
+  if (budget == Budget::IsTooSmall || (budget == Budget::MayNotSuffice && !facts.can_try)) {
     return RouteChoice{
         Route::Resident,
-        "One workgroup could exceed the driver's loop budget, which each segment has "
-        "anew."};
+        "One workgroup could exceed the driver's loop budget, which each segment has anew."};
   }
-  if (obstacle.empty()) {
+  if (budget == Budget::MayNotSuffice) {
     return RouteChoice{Route::OneWorkgroup,
-                       "The whole grid fits one workgroup, whose barriers are native."};
+                       "The whole grid fits one workgroup, whose barriers are native; should its "
+                       "loops exceed the driver's budget, it runs again in segments.",
+                       /*is_attempt=*/true};
   }
-  return RouteChoice{Route::Resident,
-                     fmt::format("Buffers stay on the device; not one workgroup: {}.", obstacle)};
+  return RouteChoice{Route::OneWorkgroup,
+                     "The whole grid fits one workgroup, whose barriers are native."};
 }
 
 }  // namespace felsite::dispatch

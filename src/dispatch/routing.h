@@ -1,9 +1,11 @@
 // How a program runs on a backend: as it is, or in which form its grid barriers and passes.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "felsite/backend.h"
+#include "felsite/grid_sync.h"
 
 namespace felsite::dispatch {
 
@@ -19,6 +21,14 @@ std::string_view to_string(Route route);
 struct RouteChoice {
   Route route = Route::Plain;
   std::string reason;  // a sentence
+  // One workgroup was taken though its loops may exceed the driver's budget: where they do, which
+  // is an error, the same is to be run again in segments, each of which has the budget anew.
+  bool is_attempt = false;
+};
+
+struct RouteFacts {
+  std::span<const std::uint64_t> lengths{};  // elements by BufferId; empty: not known
+  bool can_try = false;                      // what it works on is still there after an error
 };
 
 // The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
@@ -26,14 +36,14 @@ struct RouteChoice {
 // be taken, and for what the backend cannot do at all.
 Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
                                  const std::array<std::uint32_t, 3>& grid,
-                                 const DeviceProfile& device);
+                                 const DeviceProfile& device, const RouteFacts& facts = {});
 
 // Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
 // Whether a kernel that runs passes itself can tell whether one changed something: it reports on
 // the stores, or compares values, which must be the bytes then, with the help of all invocations.
-bool kernel_sees_changes(const ir::Program& program, bool one_dimensional);
+bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
 
 // The storage buffers that a pass may change, sorted.
 std::vector<ir::BufferId> changed_buffers(const ir::Program& program);

@@ -44,7 +44,7 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
       const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
       if (node.kind == NodeKind::Store || copies) name(node.ref);
       if (copies) name(node.ref2);
-      if (node.kind == NodeKind::Store && d_.reports[id]) uses.stores_reports = true;
+      if (node.kind == NodeKind::Store && d_.reports.stores[id]) uses.stores_reports = true;
     }
   }
   for (const ir::VarId v : values().recomputed) {

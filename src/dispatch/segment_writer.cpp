@@ -57,6 +57,7 @@ GridSegment SegmentWriter::write(std::uint32_t segment) {
   made_ = {};
   made_.next = cut().next;
   made_.repeats = cut().repeats;
+  note_copies();
   assembler_ = std::make_unique<ir::Assembler>();
   copier_.write_to(out());
   const Uses uses = find_uses(segment);
@@ -164,8 +165,11 @@ void SegmentWriter::ask_guards() {
     const bool in_scope = !(guard.scope == CutScope{});
     if (in_scope) {
       out().open_block();
+      // Under names of their own: what is in scope now may have theirs.
       for (const VarId v : guard.needs) {
-        if (!(d_.values.scope_of[v] == CutScope{})) copier_.let(d_.values.declared_at[v]);
+        if (d_.values.scope_of[v] == CutScope{}) continue;
+        const ExprId value = copier_.expression(program_.node(d_.values.declared_at[v]).args[0]);
+        copier_.map_variable(v, out().let(own(fmt::format("asked_{}", v)), value));
       }
     }
     out().open_if(copier_.expression(program_.node(guard.node).args[0]));
@@ -257,10 +261,12 @@ void SegmentWriter::write_end() {
       const ExprId second = word(fork.choice + 1);
       out().store(choices_, second, copier_.expression(node.args[1]));
     } else {
+      // A variable: the condition may be as deep as an expression can be.
+      const VarId condition = out().let(own("condition"), copier_.expression(node.args[0]));
       const ExprId at = word(fork.choice);
-      const ExprId condition = copier_.expression(node.args[0]);
+      const ExprId is_true = var(condition);
       const ExprId yes = word(1);
-      out().store(choices_, at, out().select(condition, yes, word(0)));
+      out().store(choices_, at, out().select(is_true, yes, word(0)));
     }
   }
   if (d_.kept[segment_].saved.empty()) return;
@@ -268,9 +274,40 @@ void SegmentWriter::write_end() {
   for (const BufferId id : d_.kept[segment_].saved) save(id);
 }
 
+void SegmentWriter::note_copies() {
+  issued_.clear();
+  waited_.clear();
+  if (!program_.facts().has_async) return;
+  for (const CutEvent& event : cut().events) {
+    if (event.kind != CutEvent::Kind::Nodes) continue;
+    for (NodeId id = event.nodes.begin; id < event.nodes.end; ++id) {
+      const ir::Node& node = program_.node(id);
+      const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      if (issues) issued_.push_back(node.name);
+      if (node.kind == NodeKind::AsyncWait) waited_.push_back(node.name);
+    }
+  }
+  std::ranges::sort(issued_);
+  std::ranges::sort(waited_);
+}
+
+// No copy is under way at the boundaries of segments: one that nobody waits for here is seen by
+// nobody, and what was issued elsewhere has been waited for already. The trap of a `resume` may
+// stand in another segment.
+bool SegmentWriter::does_nothing(NodeId id) const {
+  const ir::Node& node = program_.node(id);
+  const auto lacks = [&](const std::vector<ir::NameId>& tags) {
+    return !std::ranges::binary_search(tags, node.name);
+  };
+  const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+  return node.kind == NodeKind::Resume || (issues && lacks(waited_)) ||
+         (node.kind == NodeKind::AsyncWait && lacks(issued_));
+}
+
 bool SegmentWriter::replace(NodeId id) {
   const ir::Node& node = program_.node(id);
-  if (node.kind == NodeKind::Store && d_.reports[id]) {
+  if (does_nothing(id)) return true;
+  if (node.kind == NodeKind::Store && d_.reports.stores[id]) {
     report_store(id);
     return true;
   }
@@ -336,23 +373,34 @@ void SegmentWriter::compare_buffer(BufferId buffer) {
 }
 
 // The only store to the element in a pass: whether it changes anything is whether the pass does.
+// What was there before is loaded once, also for the new value.
 void SegmentWriter::report_store(NodeId id) {
   const ir::Node& node = program_.node(id);
   const ir::Type element = program_.buffer(node.ref).element;
   const BufferId to = copier_.buffer(node.ref);
   out().open_block();
   const VarId at = out().let(own("at"), copier_.expression(node.args[0]));
+  const NodeId let = d_.reports.before[id];
+  const VarId before = let != ir::kNone ? copier_.variable(program_.node(let).ref)
+                                        : out().let(own("before"), out().load(to, var(at)));
+  const ir::Expr& own_place = program_.expr(node.args[0]);
+  copier_.loaded = [&](ExprId load) {
+    const ir::Expr& index = program_.expr(load - 1);
+    const bool is_same = program_.expr(load).ref == node.ref && index.kind == own_place.kind &&
+                         index.ref == own_place.ref && index.aux == own_place.aux;
+    return is_same ? before : ir::kNone;
+  };
   const VarId fresh = out().let(own("fresh"), copier_.expression(node.args[1]));
+  copier_.loaded = nullptr;
   const ExprId index = var(at);
   const ExprId inside = out().binary(BinaryOp::Lt, index, out().buffer_length(to));
-  out().open_if(inside);
-  const ExprId before = as_bits(element, out().load(to, var(at)));
-  out().open_if(out().binary(BinaryOp::Ne, before, as_bits(element, var(fresh))));
+  const ExprId old_bits = as_bits(element, var(before));
+  const ExprId differs = out().binary(BinaryOp::Ne, old_bits, as_bits(element, var(fresh)));
+  out().open_if(out().binary(BinaryOp::And, inside, differs));
   const ExprId target = var(at);
   out().store(to, target, var(fresh));
   const ExprId flag = word(0);
   out().store(changed_, flag, word(1));
-  out().close();
   out().close();
   out().close();
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "dispatch/change_reports.h"
 #include "dispatch/grid_sync_values.h"
 #include "ir/assembler.h"
 #include "ir/copier.h"
@@ -20,9 +21,9 @@ struct SegmentDecisions {
   const ir::Program& program;
   const Cut& cut;
   const Values& values;
-  const std::vector<ir::Effects>& effects;         // by segment
-  const std::vector<KeptInSegment>& kept;          // by segment
-  const std::vector<bool>& reports;                // by NodeId: stores that tell of changes
+  const std::vector<ir::Effects>& effects;  // by segment
+  const std::vector<KeptInSegment>& kept;   // by segment
+  const ChangeReports& reports;
   const std::vector<std::uint32_t>& first_writer;  // by BufferId: the first segment that changes it
   const std::vector<ir::BufferId>& compared;       // by a kernel that runs its passes itself
   const GridSyncOptions& options;
@@ -61,6 +62,8 @@ class SegmentWriter {
   void write_end();
   bool ends_with_return() const;
   bool replace(ir::NodeId id);
+  void note_copies();
+  bool does_nothing(ir::NodeId id) const;
   void report_store(ir::NodeId id);
   void compare_state();
   void compare_buffer(ir::BufferId buffer);
@@ -123,7 +126,8 @@ class SegmentWriter {
   ir::VarId group_ = ir::kNone;
   ir::VarId groups_ = ir::kNone;
   std::vector<std::pair<ir::VarId, ir::VarId>> from_group_;  // variable, and what it was read into
-  std::uint32_t next_name_ = 0;
+  std::vector<ir::NameId> issued_;                           // tags of asynchronous copies
+  std::vector<ir::NameId> waited_;
 };
 
 }  // namespace felsite::dispatch

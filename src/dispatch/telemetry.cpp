@@ -19,6 +19,7 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
     {Counter::SlotsReused, "slots_reused_total", "Output slots whose allocation was used again."},
     {Counter::SlotsMoved, "slots_moved_total", "Output slots that had to grow."},
     {Counter::SlotsAppended, "slots_appended_total", "Output slots that were not there."},
+    {Counter::GridSyncPlans, "grid_sync_plans_total", "Plans made for grid barriers or passes."},
     {Counter::GridSyncSplits, "grid_sync_splits_total", "Programs split at grid barriers."},
     {Counter::GridSyncSegments, "grid_sync_segments_total", "Segments that splitting gave."},
     {Counter::GridSyncPoints, "grid_sync_points_total", "Grid barriers passed between segments."},
@@ -49,6 +50,7 @@ bool is_callers(Counter counter) {
     case Counter::Submissions:
     case Counter::UploadBytes:
     case Counter::DownloadBytes:
+    case Counter::GridSyncPlans:
     case Counter::GridSyncSplits:
     case Counter::GridSyncSegments:
     case Counter::GridSyncPoints:

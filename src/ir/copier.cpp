@@ -59,9 +59,19 @@ void Copier::copy_ops() {
   }
 }
 
+VarId Copier::loaded_by(ExprId id, ExprId root) const {
+  const bool is_load = loaded && id <= root && from_.expr(id).kind == ExprKind::Load;
+  return is_load && from_.first_row(id) + 1 == id ? loaded(id) : kNone;
+}
+
 ExprId Copier::expression(ExprId root) {
   const std::size_t base = pending_.size();
   for (ExprId id = from_.first_row(root); id <= root; ++id) {
+    if (const VarId known = loaded_by(id + 1, root); known != kNone) {
+      pending_.push_back(to_->variable(known));
+      ++id;  // the load, behind its index
+      continue;
+    }
     const Expr& e = from_.expr(id);
     const std::size_t count = from_.operands(id).size();
     const std::span<const ExprId> args = std::span(pending_).last(count);

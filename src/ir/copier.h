@@ -39,10 +39,13 @@ class Copier {
 
   // Statements that are written in another way: true if that was done.
   std::function<bool(NodeId)> instead;
+  // Loads, with an index of one row, whose value a variable of the copy has; kNone for others.
+  std::function<VarId(ExprId)> loaded;
 
  private:
   void open_body(NodeId id);
   void leaf(NodeId id);
+  VarId loaded_by(ExprId id, ExprId root) const;
 
   const Program& from_;
   Assembler* to_ = nullptr;

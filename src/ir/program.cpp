@@ -185,6 +185,10 @@ std::optional<BufferId> Program::find_buffer(std::string_view name) const {
   return static_cast<BufferId>(found - arena_->buffers.begin());
 }
 
+Program Program::with_float_mode(FloatMode mode) const {
+  return Program(header_->name, header_->workgroup_size, mode, arena_);
+}
+
 Program Program::with_workgroup_size(std::array<std::uint32_t, 3> size) const {
   return Program(header_->name, size, header_->float_mode, arena_);
 }

@@ -76,11 +76,19 @@ void plan_queues(const DeviceSnapshot& device, bool transfer_asked, DevicePlan& 
   if (!plan.has(RuntimeFeature::TransferQueue)) return;
   const auto own = transfer_family(device);
   const bool staged = !plan.memory.writes_in_place || !plan.memory.reads_in_place;
-  if (!staged && !transfer_asked) {
-    // Sharing buffers between families has its price, and nothing would be copied.
+  const auto leave_alone = [&](const char* why) {
     plan.runtime.reset(static_cast<std::size_t>(RuntimeFeature::TransferQueue));
-    plan.notes.emplace_back("The queue for copies is left alone, as nothing is staged.");
-    return;
+    plan.notes.emplace_back(why);
+  };
+  if (!plan.has(RuntimeFeature::TimelineSemaphores)) {
+    return leave_alone(
+        "Copies have no queue of their own: without timeline semaphores queues cannot wait for "
+        "each "
+        "other.");
+  }
+  // Sharing buffers between families has its price, and nothing would be copied.
+  if (!staged && !transfer_asked) {
+    return leave_alone("The queue for copies is left alone, as nothing is staged.");
   }
   plan.transfer_family = own.value_or(plan.compute_family);
   plan.notes.emplace_back(

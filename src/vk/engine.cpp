@@ -11,8 +11,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What plain dispatches keep on the device to run again without allocating.
-constexpr std::uint64_t kIdleBytes = std::uint64_t{256} << 20;
+// What recordings keep on the device to run again without allocating: a part of what there is.
+std::uint64_t idle_bytes(const DeviceSnapshot& device) {
+  constexpr std::uint64_t kMost = std::uint64_t{512} << 20;
+  std::uint64_t heap = 0;
+  for (const MemoryHeap& other : device.memory_heaps) {
+    if ((other.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) heap = std::max(heap, other.bytes);
+  }
+  return std::min(heap / 4, kMost);
+}
 
 std::uint64_t nanoseconds(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
@@ -55,10 +62,7 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
   auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue");
   if (!queue) return std::unexpected(std::move(queue.error()));
   parts.queue = std::move(*queue);
-  // Without timeline semaphores the queues could not wait for each other without the host.
-  const DevicePlan& plan = parts.device->plan();
-  const bool two_queues =
-      plan.has(RuntimeFeature::TransferQueue) && plan.has(RuntimeFeature::TimelineSemaphores);
+  const bool two_queues = parts.device->plan().has(RuntimeFeature::TransferQueue);
   if (two_queues) {
     auto copies = WorkQueue::make(*parts.device, parts.device->transfer_queue(), "transfer queue");
     if (!copies) return std::unexpected(std::move(copies.error()));
@@ -72,7 +76,7 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
   if (!transfers) return std::unexpected(std::move(transfers.error()));
   parts.transfers = std::move(*transfers);
   parts.buffers = std::make_unique<dispatch::ResidentTable<Buffer>>();
-  parts.recordings = std::make_unique<RecordingPool>(kIdleBytes);
+  parts.recordings = std::make_unique<RecordingPool>(idle_bytes(parts.device->snapshot()));
   return {};
 }
 
@@ -117,53 +121,72 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
   }
   running.ticket = *ticket;
   running.submitted = Clock::now();
+  running.enqueued = running.submitted - running.began;
   return running;
 }
 
 Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout) {
   const dispatch::HostSlice slice("wait");
   const Deadline deadline(timeout);
-  DispatchTiming timing;
-  timing.passes_run = 1;
   const auto give_up = [&](Error error) {
     abandon(std::move(running));
     return std::unexpected(noted(std::move(error)));
   };
-  const Clock::time_point began = running.began;
-  Clock::duration enqueued = running.submitted - began;
-  while (true) {
+  while (!running.ended && !running.failed) {
     if (auto waited = queue().wait(running.ticket, deadline.left()); !waited) {
       return give_up(std::move(waited.error()));
     }
-    const Clock::time_point ended = Clock::now();
-    timing.enqueue_ns = nanoseconds(enqueued);
-    timing.wait_ns = nanoseconds(ended - began - enqueued);
-    timing.wall_ns = nanoseconds(ended - began);
-    if (auto done = look_at_work(*running.recording, ended, timing); !done) {
-      return std::unexpected(noted(std::move(done.error())));
-    }
-    const auto unfinished = running.recording->look();
-    if (!unfinished) return std::unexpected(noted(unfinished.error()));
-    if (!*unfinished) return timing;
+    const auto more = look_at_work(running);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) break;
     if (deadline.left().count() == 0) return give_up(queue().timed_out());
-
-    const auto ticket = running.recording->go_on(queue(), ended - running.submitted);
-    if (!ticket) return give_up(ticket.error());
-    running.ticket = *ticket;
-    running.submitted = Clock::now();
-    enqueued += running.submitted - ended;
+    if (auto gone_on = go_on(running); !gone_on) return std::unexpected(gone_on.error());
   }
+  if (running.failed) return std::unexpected(*running.failed);
+  return running.timing;
 }
 
-// What a submission that has ended left: errors, and how long it took.
-Result<void> Engine::look_at_work(Recording& recording, std::chrono::steady_clock::time_point ended,
-                                  DispatchTiming& timing) {
-  const Sequence& sequence = recording.sequence();
-  for (const IndirectGate& gate : sequence.gates) {
-    if (auto open = check_gate(gate, device()); !open) return open;
+bool Engine::look_after(Running& running) {
+  while (!running.ended && !running.failed && queue().is_done(running.ticket)) {
+    if (is_lost()) return true;  // the wait will say so
+    const auto more = look_at_work(running);
+    if (!more) {
+      running.failed = more.error();
+    } else if (*more) {
+      if (auto gone_on = go_on(running); !gone_on) running.failed = gone_on.error();
+    }
   }
-  if (auto clean = recording.check_status(); !clean) return clean;
-  if (!sequence.measured) return {};
+  return running.ended || running.failed;
+}
+
+// What a submission that has ended left: errors, how long it took, and whether there is more to do.
+Result<bool> Engine::look_at_work(Running& running) {
+  Recording& recording = *running.recording;
+  const Clock::time_point ended = Clock::now();
+  DispatchTiming& timing = running.timing;
+  timing.passes_run = 1;
+  timing.enqueue_ns = nanoseconds(running.enqueued);
+  timing.wait_ns = nanoseconds(ended - running.began - running.enqueued);
+  timing.wall_ns = nanoseconds(ended - running.began);
+  for (const IndirectGate& gate : recording.sequence().gates) {
+    if (auto open = check_gate(gate, device()); !open) {
+      return std::unexpected(noted(std::move(open.error())));
+    }
+  }
+  Result<void> fine = recording.check_status();
+  if (fine) fine = look_at_clock(running, ended);
+  if (!fine) return std::unexpected(noted(std::move(fine.error())));
+  const auto more = recording.look();
+  if (!more) return std::unexpected(noted(more.error()));
+  running.ended = !*more;
+  return *more;
+}
+
+Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
+  const Recording& recording = *running.recording;
+  const Sequence& sequence = recording.sequence();
+  DispatchTiming& timing = running.timing;
+  if (!recording.has_times()) return {};
   const auto times = recording.device_times();
   if (!times) return std::unexpected(times.error());
   if (!times->total_ns) return {};
@@ -183,9 +206,64 @@ Result<void> Engine::look_at_work(Recording& recording, std::chrono::steady_cloc
   return {};
 }
 
+Result<void> Engine::go_on(Running& running) {
+  const Clock::time_point begin = Clock::now();
+  const auto ticket = running.recording->go_on(queue(), begin - running.submitted);
+  if (!ticket) {
+    abandon(std::move(running));
+    return std::unexpected(noted(ticket.error()));
+  }
+  running.ticket = *ticket;
+  running.submitted = Clock::now();
+  running.enqueued += running.submitted - begin;
+  return {};
+}
+
 void Engine::abandon(Running running) {
   const Ticket ticket = running.ticket;
+  if (running.recording != nullptr) {
+    const std::lock_guard lock(users_mutex_);
+    abandoned_.push_back({ticket, running.recording});
+  }
   queue().keep(ticket, std::make_shared<Running>(std::move(running)));
+}
+
+Result<void> Engine::until_unused(const Buffer& buffer) {
+  Ticket last = 0;
+  {
+    const std::lock_guard lock(users_mutex_);
+    std::erase_if(abandoned_, [](const Abandoned& run) { return run.recording.expired(); });
+    for (const Abandoned& run : abandoned_) {
+      const auto recording = run.recording.lock();
+      if (recording != nullptr && recording->uses(&buffer)) last = std::max(last, run.ticket);
+    }
+  }
+  if (last == 0 || queue().is_done(last)) return {};
+  auto waited = queue().wait(last, patience_);
+  if (waited || waited.error().code != ErrorCode::Timeout) return waited;
+  waited.error().message = "Work that was given up after its timeout still uses the buffer.";
+  waited.error().fix = "wait for it with flush, or use another buffer.";
+  return waited;
+}
+
+void Engine::watch_over(const std::shared_ptr<Held>& held) {
+  const std::lock_guard lock(users_mutex_);
+  std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+  held_.push_back(held);
+}
+
+void Engine::drop_users(const Buffer& buffer) {
+  recordings().drop_users(&buffer);
+  std::vector<std::shared_ptr<Recording>> dropped;  // let go without a lock
+  const std::lock_guard lock(users_mutex_);
+  for (const std::weak_ptr<Held>& other : held_) {
+    const auto held = other.lock();
+    if (held == nullptr) continue;
+    // One that runs looks for itself when it has ended.
+    const std::unique_lock idle(held->mutex, std::try_to_lock);
+    if (!idle || held->recording == nullptr || !held->recording->uses(&buffer)) continue;
+    dropped.push_back(std::move(held->recording));
+  }
 }
 
 Result<void> Engine::wait_for_all() {
@@ -196,6 +274,18 @@ Result<void> Engine::wait_for_all() {
     if (auto done = queue->wait(last, kNoTimeout); !done) return done;
   }
   return {};
+}
+
+bool Engine::is_over_budget(const ir::Fingerprint& program) {
+  const std::lock_guard lock(budget_mutex_);
+  return std::ranges::find(over_budget_, program) != over_budget_.end();
+}
+
+void Engine::note_over_budget(const ir::Fingerprint& program) {
+  constexpr std::size_t kMost = 256;  // what is forgotten is found out anew
+  const std::lock_guard lock(budget_mutex_);
+  if (over_budget_.size() == kMost) over_budget_.erase(over_budget_.begin());
+  over_budget_.push_back(program);
 }
 
 void Engine::report(MetricSnapshot& figures) {

@@ -21,9 +21,14 @@ namespace felsite::vk {
 // A recording under way.
 struct Running {
   std::shared_ptr<Recording> recording;
-  Ticket ticket = 0;
+  Ticket ticket = 0;  // of what was submitted last
   std::chrono::steady_clock::time_point began;
   std::chrono::steady_clock::time_point submitted;
+  std::chrono::nanoseconds enqueued{};  // the host's time for all submissions
+  DispatchTiming timing{};
+  bool ended = false;  // nothing is left to submit or to wait for
+  // What a look found, for the one who waits.
+  std::optional<Error> failed{};
 };
 
 class Engine {
@@ -53,13 +58,31 @@ class Engine {
   // goes on running as far as it was submitted and is not the caller's any more; nor is it after
   // another failed wait or submission.
   Result<DispatchTiming> finish(Running& running, std::chrono::nanoseconds timeout);
+  // Without waiting: whether `finish` would not wait either. Of a watched sequence it submits what
+  // is to come next.
+  bool look_after(Running& running);
   // Lets a run go that nobody will wait for.
   void abandon(Running running);
+  // Before the host touches a buffer in place: until no run that was let go uses it any more.
+  // Timeout where that takes longer than closing would wait.
+  Result<void> until_unused(const Buffer& buffer);
+  // Of buffers that are freed: recordings that use them give their memory back.
+  void drop_users(const Buffer& buffer);
+  // A recording in a caller's hands, of which that is to be known.
+  struct Held {
+    std::mutex mutex;
+    std::shared_ptr<Recording> recording;
+  };
+  void watch_over(const std::shared_ptr<Held>& held);
 
   Result<void> wait_for_all();
   // The same, but for the grace only, and that once; false if something runs still.
   bool drain();
   void report(MetricSnapshot& figures);
+
+  // Programs whose loops exceeded the driver's budget when all of them was one workgroup.
+  bool is_over_budget(const ir::Fingerprint& program);
+  void note_over_budget(const ir::Fingerprint& program);
 
   // Also where only a look at a queue was told so.
   bool is_lost() const;
@@ -81,15 +104,26 @@ class Engine {
   };
 
   explicit Engine(std::chrono::nanoseconds grace)
-      : parts_(std::make_unique<Parts>()), grace_(grace) {}
-  Result<void> look_at_work(Recording& recording, std::chrono::steady_clock::time_point ended,
-                            DispatchTiming& timing);
+      : parts_(std::make_unique<Parts>()), patience_(grace), grace_(grace) {}
+  Result<bool> look_at_work(Running& running);
+  Result<void> look_at_clock(Running& running, std::chrono::steady_clock::time_point ended);
+  Result<void> go_on(Running& running);
   Result<void> make_parts(std::unique_ptr<Device> device,
                           std::optional<std::filesystem::path> cache_folder);
 
   DeviceProfile profile_;
-  std::unique_ptr<Parts> parts_;    // destroyed from the last to the first
+  std::unique_ptr<Parts> parts_;  // destroyed from the last to the first
+  const std::chrono::nanoseconds patience_;
   std::chrono::nanoseconds grace_;  // what is left of it
+  std::mutex users_mutex_;          // of the next two
+  struct Abandoned {
+    Ticket ticket;
+    std::weak_ptr<const Recording> recording;  // gone once its work has ended
+  };
+  std::vector<Abandoned> abandoned_;
+  std::vector<std::weak_ptr<Held>> held_;
+  std::mutex budget_mutex_;
+  std::vector<ir::Fingerprint> over_budget_;
   std::atomic<bool> lost_ = false;
   std::atomic<std::uint64_t> recorded_ = 0;
 };

@@ -36,16 +36,18 @@ class OneWorkgroupStep {
         bound_(is_never_set_ ? 1 : request.config.fixpoint_iterations.value_or(1)),
         compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
 
+  Result<void> prepare() {
+    if (!runs_passes()) return {};  // what it takes instead comes with the buffers
+    const auto plan = plan_grid_sync(request_.program, options());
+    if (!plan) return std::unexpected(plan.error());
+    auto kernel = kernel_of(plan->segments.front());
+    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    return {};
+  }
+
   Result<void> add() {
-    const bool one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
-    if (compares_ && !dispatch::kernel_sees_changes(request_.program, one_dimensional)) {
-      return add_single_passes();
-    }
-    auto plan = plan_grid_sync(request_.program, {.many_passes = bound_ > 1,
-                                                  .report_changes = compares_,
-                                                  .one_dimensional = one_dimensional,
-                                                  .whole = true,
-                                                  .passes_in_kernel = bound_ > 1});
+    if (!runs_passes()) return add_single_passes();
+    auto plan = plan_grid_sync(request_.program, options());
     if (!plan) return std::unexpected(std::move(plan.error()));
     const GridSegment& segment = plan->segments.front();
     if (auto made = bind(segment); !made) return made;
@@ -64,12 +66,28 @@ class OneWorkgroupStep {
   }
 
  private:
+  GridSyncOptions options() const {
+    return {.many_passes = bound_ > 1,
+            .report_changes = compares_,
+            .one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1,
+            .fresh_outputs = request_.fresh_outputs,
+            .whole = true,
+            .passes_in_kernel = bound_ > 1};
+  }
+
+  // Whether the kernel can tell by itself when to stop.
+  bool runs_passes() const {
+    return !compares_ || dispatch::kernel_sees_changes(request_.program, options());
+  }
+
   // A pass is one dispatch, and others compare what it left.
   Result<void> add_single_passes() {
     GridSteps steps(engine_, request_);
     if (auto made = steps.put_together(); !made) return made;
     bool too_long = false;
-    return add_passes(steps, out_, too_long);
+    if (auto added = add_passes(steps, out_, too_long); !added) return added;
+    out_.own_bytes += steps.own_bytes();
+    return {};
   }
 
   Result<void> bind(const GridSegment& segment) {
@@ -83,7 +101,7 @@ class OneWorkgroupStep {
       } else if (buffer.kind == SegmentBuffer::Kind::Before) {
         const BufferSlice& now = request_.buffers[buffer.source];
         const std::uint64_t bytes = (now.bytes + 3) / 4 * 4;
-        auto made = engine_.memory().make(Place::Device, bytes, {request_.name, "state before"});
+        auto made = own.device_bytes(bytes, "state before");
         if (!made) return std::unexpected(std::move(made.error()));
         slice = {std::move(*made), 0, now.bytes};
         befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});
@@ -96,6 +114,7 @@ class OneWorkgroupStep {
       }
       slices_.push_back(std::move(slice));
     }
+    out_.own_bytes += own.own_bytes();
     // The state before the first pass.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
@@ -112,12 +131,16 @@ class OneWorkgroupStep {
     return {};
   }
 
-  Result<void> add_step(const GridSegment& segment) {
+  Result<SharedKernel> kernel_of(const GridSegment& segment) {
     codegen::Segment lowered(segment.program);
     lowered.one_workgroup.emplace();
     lowered.one_workgroup->grid = request_.grid;
     if (bound_ > 1) lowered.one_workgroup->passes = pass_loop(segment);
-    auto kernel = engine_.pipelines().get(lowered);
+    return engine_.pipelines().get(lowered);
+  }
+
+  Result<void> add_step(const GridSegment& segment) {
+    auto kernel = kernel_of(segment);
     if (!kernel) return std::unexpected(std::move(kernel.error()));
     dispatch::BindingPlan bindings;
     for (BufferId id = 0; id < slices_.size(); ++id) {
@@ -182,6 +205,11 @@ class OneWorkgroupStep {
 };
 
 }  // namespace
+
+Result<void> prepare_one_workgroup(Engine& engine, const GridRequest& request) {
+  Sequence nothing;
+  return OneWorkgroupStep(engine, request, nothing).prepare();
+}
 
 Result<void> add_one_workgroup(Engine& engine, const GridRequest& request, Sequence& sequence) {
   return OneWorkgroupStep(engine, request, sequence).add();

@@ -69,8 +69,9 @@ class Passes {
   Result<void> add_converging() {
     const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
     const std::size_t per_pass = way_.size() + compared + 2;
+    const std::size_t most = std::min<std::size_t>(kMostPasses, steps_.runs_at_once(per_pass));
     const auto room = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(kStepsInBlockOfPasses / per_pass, 1, kMostPasses));
+        std::clamp<std::size_t>(kStepsInBlockOfPasses / per_pass, 1, most));
     // The block runs a whole number of times; the passes that are left over come before it.
     const std::uint32_t bound = steps_.bound();
     in_block_ = bound <= room ? 0 : room;

@@ -14,12 +14,17 @@ struct GridRequest {
   std::array<std::uint32_t, 3> grid{};
   std::span<const BufferSlice> buffers;  // by BufferId
   dispatch::Route route = dispatch::Route::Resident;
+  bool fresh_outputs = false;  // they are filled with zeros before
   std::string name;
 };
 
 // Appends fills, steps, conditions and control words to the sequence, and says in Sequence::passes
 // how to read what became of it.
 Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence& sequence);
+
+// Compiles the kernel of a grid that is one workgroup, ahead of the first dispatch. Bindings and
+// buffers are not looked at.
+Result<void> prepare_one_workgroup(Engine& engine, const GridRequest& request);
 
 // After a run: how many passes there were, and whether the last one changed nothing.
 struct PassesRun {

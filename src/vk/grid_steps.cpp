@@ -35,6 +35,14 @@ std::vector<std::uint64_t> GridSteps::lengths() const {
   return lengths;
 }
 
+std::size_t GridSteps::runs_at_once(std::size_t dispatches) const {
+  constexpr double kMostInvocations = std::uint64_t{1} << 28;  // a good part of a second on most
+  const auto& size = request_.program.workgroup_size();
+  double work = static_cast<double>(std::max<std::size_t>(dispatches, 1));
+  for (std::size_t axis = 0; axis < 3; ++axis) work *= double(request_.grid[axis]) * size[axis];
+  return static_cast<std::size_t>(std::max(kMostInvocations / std::max(work, 1.0), 1.0));
+}
+
 bool GridSteps::has_conditions() const {
   return engine_.device().plan().has(RuntimeFeature::ConditionalRendering);
 }
@@ -56,6 +64,7 @@ Result<void> GridSteps::make_plan(GridSyncOptions options) {
   options.many_passes = bound() > 1;
   options.report_changes = compares();
   options.one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
+  options.fresh_outputs = request_.fresh_outputs;
   auto plan = plan_grid_sync(request_.program, options);
   if (!plan) return std::unexpected(std::move(plan.error()));
   plan_ = std::move(*plan);
@@ -73,7 +82,12 @@ Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_vi
         "use a smaller grid, or keep fewer values across barriers.",
         engine_.device().snapshot().name, words, kMostWords));
   }
-  return engine_.memory().make(Place::Device, words * 4, {request_.name, what});
+  return device_bytes(words * 4, what);
+}
+
+Result<SharedBuffer> GridSteps::device_bytes(std::uint64_t bytes, std::string_view what) {
+  own_bytes_ += bytes;
+  return engine_.memory().make(Place::Device, bytes, {request_.name, what});
 }
 
 Result<void> GridSteps::make_kept() {
@@ -258,6 +272,7 @@ std::vector<GridPart> GridSteps::parts_of(const Grid& grid) const {
 }
 
 Result<SharedBuffer> GridSteps::control(std::uint64_t bytes, std::string_view what) {
+  own_bytes_ += bytes;
   return engine_.memory().make(Place::Control, bytes, {request_.name, what});
 }
 
@@ -272,19 +287,37 @@ std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {
   return parts;
 }
 
+namespace {
+
+// Whether the host knows the way, and it is short enough to be recorded.
+Result<bool> add_known_way(Engine& engine, const GridRequest& request, Sequence& sequence) {
+  GridSteps steps(engine, request);
+  if (auto made = steps.cut(/*store_choices=*/false); !made) {
+    return std::unexpected(std::move(made.error()));
+  }
+  bool too_long = !steps.plan().host_knows_way;
+  if (too_long) return false;
+  if (auto added = add_passes(steps, sequence, too_long); !added) {
+    return std::unexpected(std::move(added.error()));
+  }
+  if (!too_long) sequence.own_bytes += steps.own_bytes();
+  return !too_long;
+}
+
+}  // namespace
+
 Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence& sequence) {
   if (request.route == dispatch::Route::OneWorkgroup) {
     return add_one_workgroup(engine, request, sequence);
   }
+  auto known = add_known_way(engine, request, sequence);
+  if (!known) return std::unexpected(std::move(known.error()));
+  if (*known) return {};
   GridSteps steps(engine, request);
-  if (auto made = steps.cut(/*store_choices=*/false); !made) return made;
-  bool too_long = !steps.plan().host_knows_way;
-  if (!too_long) {
-    if (auto added = add_passes(steps, sequence, too_long); !added || !too_long) return added;
-  }
-  GridSteps on_device(engine, request);
-  if (auto made = on_device.cut(/*store_choices=*/true); !made) return made;
-  return add_way(on_device, sequence);
+  if (auto made = steps.cut(/*store_choices=*/true); !made) return made;
+  if (auto added = add_way(steps, sequence); !added) return added;
+  sequence.own_bytes += steps.own_bytes();
+  return {};
 }
 
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,

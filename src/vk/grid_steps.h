@@ -28,6 +28,9 @@ class GridSteps {
   bool compares() const { return convergence() == Convergence::Kind::Automatic && bound() > 1; }
   std::optional<ir::BufferId> flag() const;
   std::vector<std::uint64_t> lengths() const;
+  // How many runs of so many dispatches of the whole grid go into one submission, by the number of
+  // invocations: a display or a watchdog must survive it. At least one.
+  std::size_t runs_at_once(std::size_t dispatches) const;
   bool has_conditions() const;
   std::uint64_t alignment() const;
 
@@ -48,6 +51,9 @@ class GridSteps {
   std::vector<std::array<std::uint32_t, 3>> compared_grids() const;
 
   Result<SharedBuffer> control(std::uint64_t bytes, std::string_view what);
+  Result<SharedBuffer> device_bytes(std::uint64_t bytes, std::string_view what);
+  // Of all buffers that were made.
+  std::uint64_t own_bytes() const { return own_bytes_; }
   // The step in parts that one dispatch takes each: the device reads each part's grid for itself.
   std::vector<KernelStep> in_parts(const KernelStep& step) const;
   std::vector<GridPart> parts_of(const std::array<std::uint32_t, 3>& grid) const;
@@ -63,6 +69,7 @@ class GridSteps {
   const GridRequest& request_;
   GridSyncPlan plan_;
   bool is_whole_ = false;
+  std::uint64_t own_bytes_ = 0;
   SharedBuffer spill_;
   SharedBuffer group_spill_;
   std::vector<SharedBuffer> kept_;     // by BufferId

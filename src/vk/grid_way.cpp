@@ -36,8 +36,9 @@ class Way {
       if (stops_[s].is_passed) continue;
       if (auto added = add_stop(s, round); !added) return added;
     }
+    const std::size_t most = std::min(kMostRounds, steps_.runs_at_once(plan_.segments.size()));
     const std::size_t rounds =
-        std::clamp<std::size_t>(kStepsInBlockOfRounds / round.size(), 1, kMostRounds);
+        std::clamp<std::size_t>(kStepsInBlockOfRounds / round.size(), 1, most);
     for (std::size_t i = 0; i < rounds; ++i) {
       out_.repeated.insert(out_.repeated.end(), round.begin(), round.end());
     }

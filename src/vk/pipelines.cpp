@@ -5,6 +5,7 @@
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "dispatch/warnings.h"
+#include "felsite/validate.h"
 #include "vk/kernel_dump.h"
 #include "vk/pipeline_cache_file.h"
 
@@ -56,9 +57,19 @@ SharedKernel Pipelines::find(const Key& key) {
   return found->second->kernel;
 }
 
-bool Pipelines::has(const ir::Program& program) {
+Result<void> Pipelines::validate(const ir::Program& program) {
+  constexpr std::size_t kMostKnown = 4096;
+  {
+    const std::lock_guard lock(mutex_);
+    if (valid_.contains(program.fingerprint())) return {};
+  }
+  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+    return std::unexpected(ir::to_error(findings, program.name()));
+  }
   const std::lock_guard lock(mutex_);
-  return by_key_.contains({program.fingerprint(), 0});
+  if (valid_.size() == kMostKnown) valid_.clear();
+  valid_.insert(program.fingerprint());
+  return {};
 }
 
 Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
@@ -121,30 +132,28 @@ void Pipelines::save() {
     if (is_saved_) return;
     is_saved_ = true;
   }
+  if (const std::string wrong = write_file(); !wrong.empty()) dispatch::warn(wrong);
+}
+
+// Gives what went wrong. Into a cache of its own goes what the file has, from another process
+// perhaps, and what this one has: others may be compiling into that at the same time.
+std::string Pipelines::write_file() {
   const VolkDeviceTable& functions = device_.functions();
-  // Another process may have written since this one read.
-  const CacheRead theirs = read_cache(*file_, identity_);
-  if (!theirs.data.empty()) {
-    if (const auto other = make_cache(theirs.data, "pipelines on disk")) {
-      const VkPipelineCache merged = other->get();
-      functions.vkMergePipelineCaches(device_.handle(), cache_.get(), 1, &merged);
-    }
-  }
+  const auto all = make_cache(read_cache(*file_, identity_).data, "pipelines on disk");
+  if (!all) return to_string(all.error());
+  const VkPipelineCache ours = cache_.get();
+  VkResult result = functions.vkMergePipelineCaches(device_.handle(), all->get(), 1, &ours);
   std::size_t bytes = 0;
-  VkResult result =
-      functions.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, nullptr);
+  if (result == VK_SUCCESS) {
+    result = functions.vkGetPipelineCacheData(device_.handle(), all->get(), &bytes, nullptr);
+  }
   Bytes data(bytes);
   if (result == VK_SUCCESS) {
-    result = functions.vkGetPipelineCacheData(device_.handle(), cache_.get(), &bytes, data.data());
+    result = functions.vkGetPipelineCacheData(device_.handle(), all->get(), &bytes, data.data());
   }
-  if (result != VK_SUCCESS) {
-    dispatch::warn(to_string(device_.error(result, "read its pipeline cache")));
-    return;
-  }
+  if (result != VK_SUCCESS) return to_string(device_.error(result, "read its pipeline cache"));
   data.resize(bytes);
-  if (const std::string wrong = write_cache(*file_, identity_, data); !wrong.empty()) {
-    dispatch::warn(wrong);
-  }
+  return write_cache(*file_, identity_, data);
 }
 
 PipelineCacheSnapshot Pipelines::snapshot() const {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "felsite/dispatch.h"
 #include "felsite/figures.h"
@@ -30,7 +31,8 @@ class Pipelines {
   Result<SharedKernel> get(const ir::Program& program, bool grid_in_parts = false);
   // The same for a program that is lowered in a way of its own.
   Result<SharedKernel> get(const codegen::Segment& segment);
-  bool has(const ir::Program& program);
+  // The program's findings, looked for once: none, or InvalidProgram.
+  Result<void> validate(const ir::Program& program);
 
   // Writes the cache file if something new was compiled. What is already there, from another
   // process, is kept. A file that cannot be written is a warning.
@@ -48,6 +50,9 @@ class Pipelines {
       return key.program.low ^ key.program.high ^ key.way;
     }
   };
+  struct FingerprintHash {
+    std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
+  };
   struct Entry {
     Key key;
     SharedKernel kernel;
@@ -56,6 +61,7 @@ class Pipelines {
   Pipelines(Device& device, std::size_t most) : device_(device), most_(most) {}
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
   Result<Owned<VkPipelineCache>> make_cache(ByteSpan data, std::string_view name) const;
+  std::string write_file();
   SharedKernel find(const Key& key);
   static Key key_of(const codegen::Segment& segment);
   Result<SharedKernel> compile(const codegen::Segment& segment);
@@ -69,6 +75,7 @@ class Pipelines {
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // the least recently used last
   std::unordered_map<Key, std::list<Entry>::iterator, Hash> by_key_;
+  std::unordered_set<ir::Fingerprint, FingerprintHash> valid_;
   PipelineCacheSnapshot figures_;
   bool is_saved_ = true;
 };

@@ -6,7 +6,6 @@
 #include "dispatch/counters.h"
 #include "dispatch/routing.h"
 #include "dispatch/trace.h"
-#include "felsite/validate.h"
 #include "reference/interpreter.h"
 #include "vk/grid_sequence.h"
 
@@ -27,10 +26,8 @@ bool all_zero(ByteSpan bytes) {
 Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
                                     const DispatchConfig& config) {
   ir::Program program = dispatch::configured(given, config);
-  if (!engine.pipelines().has(program)) {
-    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, program.name()));
-    }
+  if (auto valid = engine.pipelines().validate(program); !valid) {
+    return std::unexpected(std::move(valid.error()));
   }
   if (auto sane = dispatch::check_config(program, config); !sane) {
     return std::unexpected(std::move(sane.error()));
@@ -55,9 +52,17 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
   const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
                                         dispatch::indirect_grid(made.program_, contents));
   if (!grid) return std::unexpected(grid.error());
-  const auto route = dispatch::choose_route(made.program_, config, *grid, made.engine_->profile());
+  if (auto fits = check_grid(*grid, made.engine_->device()); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  std::vector<std::uint64_t> lengths;
+  for (const BoundBuffer& buffer : made.plan_.buffers) lengths.push_back(buffer.count);
+  const bool can_try = may_borrow && !made.engine_->is_over_budget(made.program_.fingerprint());
+  const auto route = dispatch::choose_route(made.program_, config, *grid, made.engine_->profile(),
+                                            {.lengths = lengths, .can_try = can_try});
   if (!route) return std::unexpected(route.error());
   made.route_ = route->route;
+  made.is_attempt_ = route->is_attempt;
   if (config.timeout && config.timeout->count() <= 0) {
     return std::unexpected(made.engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
   }
@@ -97,11 +102,6 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   std::shared_ptr<Recording> recording = engine_->recordings().take(key_);
   if (recording == nullptr) {
     auto sequence = make_sequence(inputs, grid, may_borrow);
-    if (!sequence && sequence.error().code == ErrorCode::DeviceOutOfMemory) {
-      // What is only kept to be fast makes room.
-      engine_->recordings().clear();
-      sequence = make_sequence(inputs, grid, may_borrow);
-    }
     if (!sequence) return std::unexpected(std::move(sequence.error()));
     sequence->measured = measured;
     auto recorded = engine_->record(std::move(*sequence));
@@ -114,7 +114,6 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   for (const Seen& seen : seen_) {
     const BoundBuffer& buffer = plan_.buffers[seen.id];
     is_bound[seen.id] = true;
-    own_bytes_ += buffer.bytes;
     const bool is_uploaded = buffer.input != ir::kNone && !is_flag(seen.id) && !borrowed_[seen.id];
     if (is_uploaded) uploads.push_back(inputs[buffer.input]);
   }
@@ -160,6 +159,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
                                               bool may_borrow) {
   Sequence sequence;
   sequence.name = config_.label.empty() ? std::string(program_.name()) : config_.label;
+  sequence.is_alone = true;
   std::vector<BufferSlice> slices(plan_.buffers.size());
   is_pooled_ = true;
   borrowed_.assign(plan_.buffers.size(), false);
@@ -179,6 +179,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     auto made = engine_->memory().make(Place::Device, buffer.bytes, name);
     if (!made) return std::unexpected(std::move(made.error()));
     slice = {std::move(*made), 0, buffer.bytes};
+    sequence.own_bytes += buffer.bytes;
     if (has_input) {
       sequence.uploads.push_back(slice);
     } else {
@@ -202,6 +203,7 @@ Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const Buffer
                            .grid = grid,
                            .buffers = slices,
                            .route = route_,
+                           .fresh_outputs = true,
                            .name = sequence.name},
                           sequence);
   }
@@ -216,9 +218,7 @@ Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const Buffer
                    sequence.prefix, sequence.gates);
 }
 
-bool PlainDispatch::is_done() const {
-  return !running_ || engine_->queue().is_done(running_->ticket);
-}
+bool PlainDispatch::is_done() { return !running_ || engine_->look_after(*running_); }
 
 Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
   std::vector<std::uint64_t> sizes(plan_.output_count);
@@ -272,9 +272,13 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
     timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);
   }
   if (!went_away && is_pooled_ && !engine_->is_lost()) {
-    engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes_);
+    const std::uint64_t own_bytes = running_->recording->own_bytes();
+    engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes);
   }
   running_.reset();
+  if (!timing && timing.error().code == ErrorCode::LoopBudgetExceeded && is_attempt_) {
+    engine_->note_over_budget(program_.fingerprint());
+  }
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
   if (passes) {

@@ -20,11 +20,15 @@ class PlainDispatch {
   static Result<PlainDispatch> start(std::shared_ptr<Engine> engine, ir::Program program,
                                      std::span<const ByteSpan> inputs, const DispatchConfig& config,
                                      bool may_borrow);
+  // Of what failed with LoopBudgetExceeded: whether it can run again, in segments, with the same
+  // inputs. Only with `may_borrow`: the caller still has them.
+  bool was_attempt() const { return is_attempt_; }
   PlainDispatch(PlainDispatch&&) noexcept = default;
   PlainDispatch& operator=(PlainDispatch&&) = delete;
   ~PlainDispatch();
 
-  bool is_done() const;
+  // Moves a watched run on, too.
+  bool is_done();
   Result<DispatchTiming> finish(std::vector<Bytes>& outputs);
 
  private:
@@ -55,12 +59,12 @@ class PlainDispatch {
   dispatch::BindingPlan plan_;
   DispatchConfig config_;
   dispatch::Route route_ = dispatch::Route::Plain;
+  bool is_attempt_ = false;
   SharedKernel kernel_;  // of a plain route
   std::vector<Seen> seen_;
   ir::Fingerprint key_{};
   bool is_pooled_ = true;       // not where it works on the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: those that do
-  std::uint64_t own_bytes_ = 0;
   std::optional<Running> running_;
   std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel ignores
 };

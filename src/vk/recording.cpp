@@ -300,6 +300,14 @@ void Recording::note_buffers() {
   buffers_.erase(std::unique(buffers_.begin(), buffers_.end()), buffers_.end());
 }
 
+std::uint64_t Recording::own_bytes() const {
+  std::uint64_t bytes = sequence_.own_bytes;
+  for (const SharedBuffer& buffer : {control_, upload_, readback_}) {
+    if (buffer != nullptr) bytes += buffer->bytes();
+  }
+  return bytes;
+}
+
 bool Recording::uses(const Buffer* buffer) const {
   return std::ranges::binary_search(buffers_, buffer);
 }

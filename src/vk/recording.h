@@ -26,7 +26,7 @@ struct BlockRuns {
 // For one thread at a time, and one run at a time. A run is
 //   submit, wait, check_status, and as long as `look` finds something left: go_on, wait,
 //   check_status.
-// Only a watched sequence ever has something left.
+// Only a watched sequence, or one of very many runs, ever has something left.
 class Recording {
  public:
   static Result<std::shared_ptr<Recording>> make(Memory& memory, Sequence sequence);
@@ -37,7 +37,8 @@ class Recording {
                         const WorkQueue* other = nullptr, Ticket after = 0);
   // Once that has ended: what the kernels report as an error, with the caller's step.
   Result<void> check_status();
-  // Looks at the watched word: whether something is left to submit.
+  // Whether something is left to submit: by the watched word, or of more runs than may be ahead of
+  // the host.
   Result<bool> look();
   // Submits it: more runs of the block, or at last the epilogue. `took` is how long it was from the
   // last submission to its end.
@@ -52,12 +53,16 @@ class Recording {
   Result<DeviceTimes> device_times() const;
   // Runs of the block that were submitted in the last run of all.
   std::uint32_t block_runs() const { return block_runs_; }
+  // The clock of a block that is not watched stops with its last run only.
+  bool has_times() const { return sequence_.measured && left_ == 0; }
   // Of the last submission, also where a later one of the same run failed; 0: there was none.
   Ticket last_ticket() const { return last_ticket_; }
 
   const Sequence& sequence() const { return sequence_; }
   const SequenceLayout& layout() const { return layout_; }
   bool uses(const Buffer* buffer) const;
+  // Of all buffers that go with it.
+  std::uint64_t own_bytes() const;
 
  private:
   // The command buffers: everything in one; or the beginning, the block, many runs of it in a line,
@@ -95,7 +100,8 @@ class Recording {
   const std::vector<KernelStep>& kernels(dispatch::Section section) const;
 
   Result<std::uint64_t> put_in_place(std::span<const ByteSpan> uploads);
-  Result<Ticket> submit_beginning(WorkQueue& queue, const WorkQueue* other, Ticket after);
+  Result<Ticket> submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
+                                Ticket after);
   Result<Ticket> submit_portions(WorkQueue& queue, std::span<const Portion> portions,
                                  const WorkQueue* other, Ticket after);
   Result<void> check_steps(const std::vector<KernelStep>& steps,
@@ -121,6 +127,7 @@ class Recording {
   Part last_part_ = kBeginning;
   Part next_part_ = kBeginning;
   std::uint32_t block_runs_ = 0;
+  std::uint32_t left_ = 0;  // submissions of a block that is not watched
   RunPace pace_;
   bool status_unread_ = false;
 };

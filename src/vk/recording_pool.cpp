@@ -39,6 +39,11 @@ void RecordingPool::give_back(const ir::Fingerprint& key, std::shared_ptr<Record
   }
 }
 
+void RecordingPool::forget(const ir::Fingerprint& key) {
+  while (take(key) != nullptr) {
+  }
+}
+
 void RecordingPool::drop_users(const Buffer* buffer) {
   std::vector<std::shared_ptr<Recording>> dropped;
   const std::lock_guard lock(mutex_);

@@ -40,6 +40,7 @@ class RecordingPool {
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
   void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
                  std::uint64_t own_bytes);
+  void forget(const ir::Fingerprint& key);
   // Those that use a buffer that is freed: its memory goes with them.
   void drop_users(const Buffer* buffer);
   void clear();

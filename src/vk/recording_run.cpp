@@ -14,6 +14,9 @@ namespace {
 
 // Runs of a longer block in one submission: a display or a watchdog must survive it.
 constexpr std::uint32_t kMostRunsAtOnce = 64;
+// Such submissions that may wait on the queue: a driver keeps each of them in memory, and a
+// caller's timeout counts only where the host waits.
+constexpr std::uint32_t kMostAhead = 64;
 
 void name_segment(Error& error, const SegmentPlace& segment) {
   error.context.segment = segment.index;
@@ -57,24 +60,27 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
   const auto uploaded = put_in_place(uploads);
   if (!uploaded) return std::unexpected(uploaded.error());
   status_unread_ = true;
-  auto ticket = submit_beginning(queue, other, after);
+  left_ = runs_.times;
+  auto ticket = submit_counted(queue, /*begins=*/true, other, after);
   if (ticket) dispatch::count(Counter::UploadBytes, *uploaded);
   return ticket;
 }
 
-Result<Ticket> Recording::submit_beginning(WorkQueue& queue, const WorkQueue* other, Ticket after) {
+// The beginning, and as many runs of a block that is not watched as may be ahead of the host.
+Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
+                                         Ticket after) {
   const std::uint32_t most = std::max(kMostRunsAtOnce / std::max(runs_.often, 1u), 1u);
-  std::uint32_t left = runs_.times;
-  std::array<Portion, 3> portions{{{.part = kBeginning}}};
-  std::size_t count = 1;
-  while (true) {
-    const std::uint32_t times = std::min(left, most);
+  for (std::uint32_t ahead = 1;; ++ahead) {
+    std::array<Portion, 3> portions;
+    std::size_t count = 0;
+    if (begins) portions[count++] = {.part = kBeginning};
+    const std::uint32_t times = std::min(left_, most);
     if (times != 0) portions[count++] = {.part = kBlock, .times = times};
-    left -= times;
-    if (left == 0 && runs_.times != 0) portions[count++] = {.part = kEpilogue};
+    left_ -= times;
+    if (left_ == 0 && runs_.times != 0) portions[count++] = {.part = kEpilogue};
     auto ticket = submit_portions(queue, std::span(portions).first(count), other, after);
-    if (!ticket || left == 0) return ticket;
-    count = 0;
+    if (!ticket || left_ == 0 || ahead == kMostAhead) return ticket;
+    begins = false;
     other = nullptr;
   }
 }
@@ -104,6 +110,7 @@ Result<Ticket> Recording::submit_portions(WorkQueue& queue, std::span<const Port
 }
 
 Result<bool> Recording::look() {
+  if (left_ != 0) return true;
   if (!layout_.watched || last_part_ == kEpilogue) return false;
   next_part_ = kEpilogue;
   if (block_runs_ < sequence_.count) {
@@ -115,6 +122,7 @@ Result<bool> Recording::look() {
 }
 
 Result<Ticket> Recording::go_on(WorkQueue& queue, std::chrono::nanoseconds took) {
+  if (left_ != 0) return submit_counted(queue, /*begins=*/false, nullptr, 0);
   // The clock has room for one run.
   std::uint32_t runs = 1;
   if (next_part_ == kBlock && !sequence_.measured) {

@@ -3,7 +3,6 @@
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "dispatch/trace.h"
-#include "felsite/validate.h"
 #include "vk/grid_sequence.h"
 #include "vk/vulkan_error.h"
 
@@ -56,10 +55,8 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step) {
   CheckedStep checked;
   checked.program = dispatch::configured(step.program, config);
   const ir::Program& program = checked.program;
-  if (!engine.pipelines().has(program)) {
-    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, program.name()));
-    }
+  if (auto valid = engine.pipelines().validate(program); !valid) {
+    return std::unexpected(std::move(valid.error()));
   }
   std::vector<SharedBuffer> resources;
   std::vector<std::uint64_t> sizes;
@@ -80,6 +77,9 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step) {
   const auto grid = dispatch::plan_grid(program, checked.plan, config,
                                         indirect ? std::optional(Grid{}) : std::nullopt);
   if (!grid) return std::unexpected(grid.error());
+  if (auto fits = check_grid(*grid, engine.device()); !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
   checked.grid = *grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
@@ -231,8 +231,10 @@ Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
   if (checked->program.facts().has_indirect_dispatch) {
     return std::unexpected(needs_known_grid(checked->program));
   }
-  const auto route =
-      dispatch::choose_route(checked->program, config, checked->grid, engine.profile());
+  std::vector<std::uint64_t> lengths;
+  for (const dispatch::BoundBuffer& buffer : checked->plan.buffers) lengths.push_back(buffer.count);
+  const auto route = dispatch::choose_route(checked->program, config, checked->grid,
+                                            engine.profile(), {.lengths = lengths});
   if (!route) return std::unexpected(route.error());
   if (route->route == dispatch::Route::HostSplit) {
     return std::unexpected(

@@ -124,6 +124,10 @@ struct Sequence {
   // no harm.
   std::optional<BufferSlice> watch{};
   std::vector<HostWords> host_words{};
+  // Of buffers that are there for this sequence alone.
+  std::uint64_t own_bytes = 0;
+  // No other work uses any of its buffers: it needs to wait for none.
+  bool is_alone = false;
   bool measured = false;  // with the device's clock, where it has one
   std::string name{};
 };

@@ -43,9 +43,15 @@ std::vector<std::string> VulkanBackend::supported_ops() const {
   return names;
 }
 
-DeviceProfile VulkanBackend::device_profile() const { return profile_; }
+DeviceProfile VulkanBackend::device_profile() const {
+  const std::lock_guard lock(mutex_);
+  return profile_;
+}
 
-std::string VulkanBackend::device_feature_cache_key() const { return feature_key_; }
+std::string VulkanBackend::device_feature_cache_key() const {
+  const std::lock_guard lock(mutex_);
+  return feature_key_;
+}
 
 std::shared_ptr<Engine> VulkanBackend::current() const {
   const std::lock_guard lock(mutex_);
@@ -60,7 +66,7 @@ Result<std::shared_ptr<Engine>> VulkanBackend::engine() const {
               .message = "The device was lost earlier.",
               .fix = "call try_recover, then upload again what was on the device.",
               .context = {}};
-  error.context.device = profile_.name;
+  error.context.device = open->profile().name;
   error.context.vk_result = VK_ERROR_DEVICE_LOST;
   return std::unexpected(std::move(error));
 }
@@ -112,6 +118,9 @@ Result<void> VulkanBackend::try_recover() {
   static_uploads_.forget();
   const std::lock_guard lock(mutex_);
   std::swap(engine_, lost);  // the lost one goes without the lock, with the last that uses it
+  // It may be another device: the one that was lost may be gone.
+  profile_ = engine_->profile();
+  feature_key_ = feature_key_of(engine_->device());
   ++recoveries_;
   return {};
 }

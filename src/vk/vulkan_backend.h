@@ -103,19 +103,36 @@ class VulkanBackend final : public Backend {
     }
   }
 
+  // For looks that are no calls of their own: DispatchFailed after a shutdown.
+  Result<dispatch::CallGate::Ticket> enter() const { return gate_.enter(); }
+
+  // What is only kept to be fast makes room where memory is short.
+  template <class Make>
+  auto with_room(Engine& engine, Make make) -> decltype(make()) {
+    auto made = make();
+    if (made || made.error().code != ErrorCode::DeviceOutOfMemory) return made;
+    engine.recordings().clear();
+    static_uploads_.free_unused();
+    return make();
+  }
+
  private:
   explicit VulkanBackend(BackendSettings settings);
+  template <class MakeSequence>
+  Result<std::shared_ptr<Recording>> take_or_record(
+      Engine& engine, const ir::Fingerprint& key,
+      const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
   std::shared_ptr<Engine> current() const;
   Result<std::shared_ptr<Engine>> open_engine() const;
 
   const BackendSettings settings_;
   mutable dispatch::CallGate gate_;
-  mutable std::mutex mutex_;  // of the engine's pointer
+  mutable std::mutex mutex_;  // of the engine's pointer, and what is told about its device
   std::shared_ptr<Engine> engine_;
-  std::mutex recovery_mutex_;
-  std::atomic<std::uint64_t> recoveries_ = 0;
   DeviceProfile profile_;
   std::string feature_key_;
+  std::mutex recovery_mutex_;
+  std::atomic<std::uint64_t> recoveries_ = 0;
   dispatch::StaticUploadCache static_uploads_;
 };
 

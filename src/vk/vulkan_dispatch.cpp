@@ -5,6 +5,7 @@
 #include "dispatch/host_split.h"
 #include "dispatch/routing.h"
 #include "felsite/grid_sync.h"
+#include "vk/grid_sequence.h"
 #include "vk/plain_dispatch.h"
 #include "vk/vulkan_backend.h"
 
@@ -24,25 +25,14 @@ bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
          dispatch::changes_own_grid(program);
 }
 
-// All that the first dispatch would compile, as far as it is known without inputs.
-Result<void> make_kernels(Engine& engine, const ir::Program& program,
-                          const DispatchConfig& config) {
-  const std::array<std::uint32_t, 3> grid = config.grid_override.value_or(std::array{2u, 1u, 1u});
-  if (const auto route = dispatch::choose_route(program, config, grid, engine.profile()); !route) {
-    return std::unexpected(route.error());
-  }
-  if (!dispatch::needs_grid_sync_form(program, config)) {
-    auto kernel = engine.pipelines().get(program);
-    if (!kernel) return std::unexpected(std::move(kernel.error()));
-    return {};
-  }
+// What the segments of a cut program are lowered as.
+Result<void> make_segments(Engine& engine, const ir::Program& program, const DispatchConfig& config,
+                           const std::array<std::uint32_t, 3>& grid) {
   const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
   const bool compares = many_passes && config.convergence.kind == Convergence::Kind::Automatic;
-  const auto& size = program.workgroup_size();
-  const auto plan = plan_grid_sync(
-      program, {.many_passes = many_passes,
-                .report_changes = compares,
-                .one_dimensional = grid[1] == 1 && grid[2] == 1 && size[1] * size[2] == 1});
+  const auto plan = plan_grid_sync(program, {.many_passes = many_passes,
+                                             .report_changes = compares,
+                                             .one_dimensional = grid[1] == 1 && grid[2] == 1});
   if (!plan) return std::unexpected(plan.error());
   for (const GridSegment& segment : plan->segments) {
     if (segment.empty) continue;
@@ -55,6 +45,46 @@ Result<void> make_kernels(Engine& engine, const ir::Program& program,
     }
   }
   return {};
+}
+
+// What the first dispatch would compile, as far as it is known without inputs: of a program with
+// grid barriers or passes the kernels depend on the grid.
+Result<void> make_kernels(Engine& engine, const ir::Program& program,
+                          const DispatchConfig& config) {
+  if (!dispatch::needs_grid_sync_form(program, config)) {
+    if (auto route = dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()); !route) {
+      return std::unexpected(std::move(route.error()));
+    }
+    auto kernel = engine.pipelines().get(program);
+    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    return {};
+  }
+  if (config.grid_override) {
+    const auto& grid = *config.grid_override;
+    const auto route =
+        dispatch::choose_route(program, config, grid, engine.profile(), {.can_try = true});
+    if (!route) return std::unexpected(route.error());
+    if (route->route != dispatch::Route::OneWorkgroup) {
+      return make_segments(engine, program, config, grid);
+    }
+    return prepare_one_workgroup(engine, {.program = program,
+                                          .config = config,
+                                          .bindings = {},
+                                          .grid = grid,
+                                          .buffers = {},
+                                          .route = route->route,
+                                          .fresh_outputs = true,
+                                          .name = {}});
+  }
+  // One workgroup is refused only for the grid; everything else would be refused on any.
+  DispatchConfig any_form = config;
+  if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
+  const std::array<std::uint32_t, 3> large{2, 1, 1};
+  if (auto route = dispatch::choose_route(program, any_form, large, engine.profile()); !route) {
+    return std::unexpected(std::move(route.error()));
+  }
+  if (config.grid_sync == GridSync::OneWorkgroup) return {};
+  return make_segments(engine, program, config, large);
 }
 
 Error went_with_device() {
@@ -74,6 +104,8 @@ class VulkanPending final : public PendingDispatch {
         dispatch_(std::move(dispatch)) {}
 
   bool is_ready() const override {
+    const auto ticket = backend_.enter();
+    if (!ticket) return true;  // the wait says why
     const std::lock_guard lock(mutex_);
     return !dispatch_ || dispatch_->is_done();
   }
@@ -101,7 +133,7 @@ class VulkanPending final : public PendingDispatch {
   const std::shared_ptr<Engine> engine_;
   const ir::Program program_;
   mutable std::mutex mutex_;
-  std::optional<PlainDispatch> dispatch_;
+  mutable std::optional<PlainDispatch> dispatch_;  // a look may move it on
 };
 
 // Of a form that runs on the host while it is started: what there is to wait for is there.
@@ -162,16 +194,13 @@ class VulkanPipeline final : public CompiledPipeline {
     return outputs;
   }
 
-  // The last resources stay recorded: a pipeline mostly runs on the same ones.
+  // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
+  // turn.
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
     if (dispatch::needs_grid_sync_form(program_, config_)) {
       return backend_.dispatch_resident_passes(program_, resources, config_);
     }
-    std::shared_ptr<RecordedSequence> recorded;
-    {
-      const std::lock_guard lock(mutex_);
-      if (std::ranges::equal(resources, resources_)) recorded = recorded_;
-    }
+    std::shared_ptr<RecordedSequence> recorded = find(resources);
     if (recorded == nullptr) {
       auto made = record(resources);
       if (!made) return std::unexpected(std::move(made.error()));
@@ -185,12 +214,26 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
  private:
+  static constexpr std::size_t kMostRecorded = 4;
+  struct Recorded {
+    std::vector<ResidentHandle> resources;
+    std::shared_ptr<RecordedSequence> sequence;
+  };
+
+  std::shared_ptr<RecordedSequence> find(std::span<const ResidentHandle> resources) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(recorded_, [&](const Recorded& other) {
+      return std::ranges::equal(resources, other.resources);
+    });
+    if (found == recorded_.end()) return nullptr;
+    std::rotate(recorded_.begin(), found, std::next(found));
+    return recorded_.front().sequence;
+  }
+
   // After a timeout the recording is the queue's: the next dispatch needs a new one.
   void forget(const std::shared_ptr<RecordedSequence>& recorded) {
     const std::lock_guard lock(mutex_);
-    if (recorded_ != recorded) return;
-    recorded_.reset();
-    resources_.clear();
+    std::erase_if(recorded_, [&](const Recorded& other) { return other.sequence == recorded; });
   }
 
   Result<std::shared_ptr<RecordedSequence>> record(std::span<const ResidentHandle> resources) {
@@ -203,18 +246,18 @@ class VulkanPipeline final : public CompiledPipeline {
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
     if (!made) return std::unexpected(with_program(std::move(made.error()), program_));
+    std::shared_ptr<RecordedSequence> recorded = std::move(*made);
     const std::lock_guard lock(mutex_);
-    recorded_ = std::move(*made);
-    resources_ = step.resources;
-    return recorded_;
+    recorded_.insert(recorded_.begin(), {step.resources, recorded});
+    if (recorded_.size() > kMostRecorded) recorded_.pop_back();
+    return recorded;
   }
 
   VulkanBackend& backend_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
-  std::vector<ResidentHandle> resources_;
-  std::shared_ptr<RecordedSequence> recorded_;
+  std::vector<Recorded> recorded_;  // the last used first
 };
 
 }  // namespace
@@ -233,10 +276,16 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
         if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
           return std::unexpected(std::move(apart.error()));
         }
-        auto started =
-            PlainDispatch::start(engine, std::move(*prepared), inputs, config, /*may_borrow=*/true);
-        if (!started) return std::unexpected(std::move(started.error()));
-        return started->finish(outputs);
+        while (true) {
+          auto started = with_room(*engine, [&] {
+            return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/true);
+          });
+          if (!started) return std::unexpected(std::move(started.error()));
+          auto finished = started->finish(outputs);
+          const bool again = !finished && started->was_attempt() &&
+                             finished.error().code == ErrorCode::LoopBudgetExceeded;
+          if (!again) return finished;
+        }
       });
   if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
   return timing;
@@ -255,8 +304,9 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
              auto prepared = prepare_program(*engine, program, config);
              if (!prepared) return std::unexpected(std::move(prepared.error()));
-             auto started = PlainDispatch::start(engine, std::move(*prepared), inputs, config,
-                                                 /*may_borrow=*/false);
+             auto started = with_room(*engine, [&] {
+               return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/false);
+             });
              if (!started) return std::unexpected(std::move(started.error()));
              return std::make_unique<VulkanPending>(*this, engine, program, std::move(*started));
            });

@@ -1,5 +1,6 @@
 // The resident calls of the Vulkan backend: memory, submissions, recordings.
 #include <algorithm>
+#include <functional>
 
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
@@ -10,8 +11,8 @@
 namespace felsite::vk {
 namespace {
 
-Result<void> check_timeout(Engine& engine, const SubmissionConfig& config) {
-  if (!config.timeout || config.timeout->count() > 0) return {};
+Result<void> check_timeout(Engine& engine, const std::optional<std::chrono::nanoseconds>& timeout) {
+  if (!timeout || timeout->count() > 0) return {};
   return std::unexpected(engine.device().error(VK_TIMEOUT, "finish the work in no time"));
 }
 
@@ -28,10 +29,25 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
   return {};
 }
 
+// Before the host writes or reads in place.
+template <class Range>
+Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of) {
+  for (const Range& range : ranges) {
+    const BufferSlice& slice = std::invoke(slice_of, range);
+    if (!slice.buffer->is_mapped()) continue;
+    if (auto unused = engine.until_unused(*slice.buffer); !unused) return unused;
+  }
+  return {};
+}
+
 // Submits, waits, reads. The recording is gone from `recording` if it cannot run again.
 Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording,
                            std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
                            const SubmissionConfig& config) {
+  const std::span<const BufferSlice> targets = recording->sequence().uploads;
+  if (auto unused = until_unused(engine, targets, std::identity{}); !unused) {
+    return std::unexpected(std::move(unused.error()));
+  }
   auto running = engine.start(std::move(recording), uploads);
   if (!running) return std::unexpected(std::move(running.error()));
   auto timing = engine.finish(*running, config.timeout.value_or(kNoTimeout));
@@ -76,9 +92,10 @@ class VulkanRecording final : public RecordedSequence {
                   SubmissionConfig config)
       : backend_(backend),
         engine_(std::move(engine)),
-        recording_(std::move(recording)),
         config_(std::move(config)),
         uploads_(submission.uploads.begin(), submission.uploads.end()) {
+    held_->recording = std::move(recording);
+    engine_->watch_over(held_);
     for (const ResidentUpload& upload : uploads_) recorded_bytes_.push_back(upload.bytes);
     note_handles(submission);
   }
@@ -110,7 +127,7 @@ class VulkanRecording final : public RecordedSequence {
   // Handles can only have become invalid where something was freed since the last look.
   Result<void> check_handles(Engine& now) {
     if (&now != engine_.get()) {
-      recording_.reset();
+      held_->recording.reset();
       return std::unexpected(Error{.code = ErrorCode::InvalidHandle,
                                    .message = "The recording was made on a device that was lost.",
                                    .fix = "record the sequence again.",
@@ -120,7 +137,7 @@ class VulkanRecording final : public RecordedSequence {
     if (removals == removals_seen_) return {};
     for (const ResidentHandle& handle : handles_) {
       if (auto alive = now.buffers().find(handle); !alive) {
-        recording_.reset();  // the memory of what was freed goes at last
+        held_->recording.reset();  // the memory of what was freed goes at last
         return std::unexpected(std::move(alive.error()));
       }
     }
@@ -130,17 +147,17 @@ class VulkanRecording final : public RecordedSequence {
 
   Result<DispatchTiming> run_on(const std::shared_ptr<Engine>& now, std::vector<Bytes>& outputs,
                                 std::span<const ByteSpan> uploads) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(held_->mutex);
     if (auto alive = check_handles(*now); !alive) {
       return std::unexpected(std::move(alive.error()));
     }
-    if (recording_ == nullptr) {
+    if (held_->recording == nullptr) {
       return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
                                    .message = "An earlier run of the recording did not end well.",
                                    .fix = "record the sequence again.",
                                    .context = {}});
     }
-    if (auto time = check_timeout(*now, config_); !time) {
+    if (auto time = check_timeout(*now, config_.timeout); !time) {
       return std::unexpected(std::move(time.error()));
     }
     if (!uploads.empty()) {
@@ -148,19 +165,32 @@ class VulkanRecording final : public RecordedSequence {
         return std::unexpected(std::move(fits.error()));
       }
     }
-    return run(*now, recording_, uploads.empty() ? recorded_bytes_ : uploads, outputs, config_);
+    auto timing =
+        run(*now, held_->recording, uploads.empty() ? recorded_bytes_ : uploads, outputs, config_);
+    // What was freed meanwhile could not be let go.
+    static_cast<void>(check_handles(*now));
+    return timing;
   }
 
   const VulkanBackend& backend_;
   const std::shared_ptr<Engine> engine_;
-  std::mutex mutex_;
-  std::shared_ptr<Recording> recording_;
+  const std::shared_ptr<Engine::Held> held_ = std::make_shared<Engine::Held>();
   const SubmissionConfig config_;
   const std::vector<ResidentUpload> uploads_;
   std::vector<ByteSpan> recorded_bytes_;
   std::vector<ResidentHandle> handles_;
   std::uint64_t removals_seen_ = UINT64_MAX;
 };
+
+// Back to the pool after a run, unless one of its buffers was freed meanwhile: then it must not
+// keep the memory. Freeing looks through the pool afterwards, so what comes in later has to look.
+void give_back(Engine& engine, const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
+               std::uint64_t removals_before) {
+  if (recording == nullptr) return;
+  const std::uint64_t own_bytes = recording->own_bytes();
+  engine.recordings().give_back(key, std::move(recording), own_bytes);
+  if (removals_before != engine.buffers().removals()) engine.recordings().forget(key);
+}
 
 }  // namespace
 
@@ -178,14 +208,7 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
     return handles;
   };
   return call("allocate_resident", [&](const std::shared_ptr<Engine>& engine) {
-    auto handles = allocate(*engine);
-    if (!handles && handles.error().code == ErrorCode::DeviceOutOfMemory) {
-      // What is only kept to be fast makes room.
-      engine->recordings().clear();
-      static_uploads_.free_unused();
-      handles = allocate(*engine);
-    }
-    return handles;
+    return with_room(*engine, [&] { return allocate(*engine); });
   });
 }
 
@@ -213,7 +236,9 @@ Result<void> VulkanBackend::upload_resident_at_many(std::span<const ResidentUplo
   return call("upload_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     const auto ranges = resolve_uploads(*engine, uploads);
     if (!ranges) return std::unexpected(ranges.error());
-    return engine->transfers().upload(*ranges);
+    const std::span<const UploadRange> targets = *ranges;
+    if (auto unused = until_unused(*engine, targets, &UploadRange::target); !unused) return unused;
+    return engine->transfers().upload(targets);
   });
 }
 
@@ -222,6 +247,8 @@ Result<void> VulkanBackend::download_resident_ranges_into(std::span<const Reside
   return call("download_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     const auto slices = resolve_reads(*engine, ranges);
     if (!slices) return std::unexpected(slices.error());
+    const std::span<const BufferSlice> sources = *slices;
+    if (auto unused = until_unused(*engine, sources, std::identity{}); !unused) return unused;
     std::vector<std::uint64_t> sizes;
     for (const BufferSlice& slice : *slices) sizes.push_back(slice.bytes);
     dispatch::count_slots(outputs, sizes);
@@ -239,8 +266,31 @@ Result<void> VulkanBackend::free_resident(ResidentHandle handle) {
   return call("free_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     const auto buffer = engine->buffers().remove(handle);
     if (!buffer) return std::unexpected(buffer.error());
-    engine->recordings().drop_users(buffer->get());
+    engine->drop_users(**buffer);
     return {};
+  });
+}
+
+// One that has run before, or a new one. What is wrong with the work itself comes before that it
+// has no time, and both before anything is recorded.
+template <class MakeSequence>
+Result<std::shared_ptr<Recording>> VulkanBackend::take_or_record(
+    Engine& engine, const ir::Fingerprint& key,
+    const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make) {
+  if (std::shared_ptr<Recording> known = engine.recordings().take(key)) {
+    auto time = check_timeout(engine, timeout);
+    if (time) return known;
+    const std::uint64_t own_bytes = known->own_bytes();
+    engine.recordings().give_back(key, std::move(known), own_bytes);
+    return std::unexpected(std::move(time.error()));
+  }
+  return with_room(engine, [&]() -> Result<std::shared_ptr<Recording>> {
+    auto sequence = make();
+    if (!sequence) return std::unexpected(std::move(sequence.error()));
+    if (auto time = check_timeout(engine, timeout); !time) {
+      return std::unexpected(std::move(time.error()));
+    }
+    return engine.record(std::move(*sequence));
   });
 }
 
@@ -251,30 +301,13 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
       "submit_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
         const ir::Fingerprint key = key_of(submission, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
-        std::shared_ptr<Recording> recording = engine->recordings().take(key);
-        std::optional<Sequence> fresh;
-        if (recording == nullptr) {
-          auto sequence = make_sequence(*engine, submission, config);
-          if (!sequence) return std::unexpected(std::move(sequence.error()));
-          fresh = std::move(*sequence);
-        }
-        // After what is wrong with the submission itself, and before anything is recorded.
-        if (auto time = check_timeout(*engine, config); !time) {
-          if (recording != nullptr) engine->recordings().give_back(key, std::move(recording), 0);
-          return std::unexpected(std::move(time.error()));
-        }
-        if (fresh) {
-          auto recorded = engine->record(std::move(*fresh));
-          if (!recorded) return std::unexpected(std::move(recorded.error()));
-          recording = std::move(*recorded);
-        }
+        auto recording = take_or_record(*engine, key, config.timeout,
+                                        [&] { return make_sequence(*engine, submission, config); });
+        if (!recording) return std::unexpected(std::move(recording.error()));
         std::vector<ByteSpan> uploads;
         for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
-        auto timing = run(*engine, recording, uploads, outputs, config);
-        // One of its buffers may have been freed meanwhile: then it must not keep the memory.
-        if (recording != nullptr && removals == engine->buffers().removals()) {
-          engine->recordings().give_back(key, std::move(recording), 0);
-        }
+        auto timing = run(*engine, *recording, uploads, outputs, config);
+        give_back(*engine, key, std::move(*recording), removals);
         return timing;
       });
 }
@@ -293,27 +326,17 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
             .timeout = config.timeout, .profile = config.profile, .label = config.label};
         const ir::Fingerprint key = key_of(step, config, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
-        std::shared_ptr<Recording> recording = engine->recordings().take(key);
-        if (recording == nullptr) {
-          auto sequence = make_grid_sequence(*engine, step, config);
-          if (!sequence) return std::unexpected(std::move(sequence.error()));
-          if (auto time = check_timeout(*engine, how); !time) {
-            return std::unexpected(std::move(time.error()));
-          }
-          auto recorded = engine->record(std::move(*sequence));
-          if (!recorded) return std::unexpected(std::move(recorded.error()));
-          recording = std::move(*recorded);
-        }
+        auto recording = take_or_record(*engine, key, config.timeout,
+                                        [&] { return make_grid_sequence(*engine, step, config); });
+        if (!recording) return std::unexpected(std::move(recording.error()));
         std::vector<Bytes> nothing;
-        auto ran = run(*engine, recording, {}, nothing, how);
+        auto ran = run(*engine, *recording, {}, nothing, how);
         if (ran) {
-          if (auto told = tell_passes(*engine, *recording, *ran); !told) {
+          if (auto told = tell_passes(*engine, **recording, *ran); !told) {
             return std::unexpected(std::move(told.error()));
           }
         }
-        if (recording != nullptr && removals == engine->buffers().removals()) {
-          engine->recordings().give_back(key, std::move(recording), 0);
-        }
+        give_back(*engine, key, std::move(*recording), removals);
         return ran;
       });
   if (!timing) timing.error().context.program = program.name();
@@ -325,9 +348,11 @@ Result<std::unique_ptr<RecordedSequence>> VulkanBackend::record_resident(
   return call(
       "record_resident",
       [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<RecordedSequence>> {
-        auto sequence = make_sequence(*engine, submission, config);
-        if (!sequence) return std::unexpected(std::move(sequence.error()));
-        auto recording = engine->record(std::move(*sequence));
+        auto recording = with_room(*engine, [&]() -> Result<std::shared_ptr<Recording>> {
+          auto sequence = make_sequence(*engine, submission, config);
+          if (!sequence) return std::unexpected(std::move(sequence.error()));
+          return engine->record(std::move(*sequence));
+        });
         if (!recording) return std::unexpected(std::move(recording.error()));
         return std::make_unique<VulkanRecording>(*this, engine, std::move(*recording), submission,
                                                  config);

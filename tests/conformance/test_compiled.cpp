@@ -96,6 +96,72 @@ TEST_CASE("a compiled program on resident buffers") {
   CHECK(code_of(pipeline->dispatch_resident(forged)) == ErrorCode::InvalidHandle);
 }
 
+TEST_CASE("a compiled program on two sets of resident buffers in turn makes nothing anew") {
+  const OnDevice x(Words(10, 1));
+  const OnDevice y(Words(10, 2));
+  const auto pipeline = compiled(kAdd);
+  const std::vector<ResidentHandle> there{x.handle(), y.handle()};
+  const std::vector<ResidentHandle> back{y.handle(), x.handle()};
+  must(pipeline->dispatch_resident(there));
+  must(pipeline->dispatch_resident(back));
+  const MetricSnapshot before = tested().metric_snapshot();
+  for (int round = 0; round < 3; ++round) {
+    must(pipeline->dispatch_resident(there));
+    must(pipeline->dispatch_resident(back));
+  }
+  CHECK(tested().metric_snapshot().recordings == before.recordings);
+  CHECK(tested().metric_snapshot().allocations == before.allocations);
+  // Each takes the sum of both in turn: 3, 4, 7, 11, 18, 29, 47, 76.
+  CHECK(y.words() == Words(10, 47));
+  CHECK(x.words() == Words(10, 76));
+}
+
+TEST_CASE("what a recording or a pipeline used is given back when it is freed") {
+  constexpr std::size_t kCount = std::size_t{1} << 18;
+  const auto backend = make_tested();
+  const ir::Program add = valid_program(kAdd);
+  const auto pipeline = must(backend->compile(add));
+  must(backend->flush());
+  const std::uint64_t bytes = backend->metric_snapshot().device_bytes;
+  std::unique_ptr<RecordedSequence> recorded;
+  {
+    const OnDevice x(Words(kCount, 1), *backend);
+    const OnDevice y(Words(kCount, 2), *backend);
+    const std::vector<ResidentHandle> resources{x.handle(), y.handle()};
+    const ResidentStep step{.program = add, .resources = resources};
+    recorded = must(backend->record_resident({.prefix = {&step, 1}}));
+    std::vector<Bytes> nothing;
+    must(recorded->run_into(nothing));
+    must(pipeline->dispatch_resident(resources));
+    CHECK(y.words() == Words(kCount, 4));
+    CHECK(backend->metric_snapshot().resident_bytes == 2 * kCount * 4);
+  }
+  must(backend->flush());
+  CHECK(backend->metric_snapshot().resident_bytes == 0);
+  CHECK(backend->metric_snapshot().device_bytes < bytes + kCount * 4);
+  std::vector<Bytes> nothing;
+  CHECK(code_of(recorded->run_into(nothing)) == ErrorCode::InvalidHandle);
+}
+
+TEST_CASE("floats as the configuration asks for, whatever the program says") {
+  // Below what an exact float can be: flushed to zero.
+  const Bytes x = bytes_of(Words{0x0080'0000});  // 2^-126
+  const ir::Program fast = valid_program(
+      "program p workgroup(1) fast { readonly x: f32[1]; output o: f32[1]; o[0] = x[0] / 4.0; }");
+  DispatchConfig config;
+  config.float_mode = ir::FloatMode::Exact;
+  CHECK(words_of(must(tested().dispatch(fast, {x}, config))[0]) == Words{0});
+  CHECK(words_of(must(must(tested().compile(fast, config))->dispatch({x}))[0]) == Words{0});
+  // Fast ones are near the true value.
+  const ir::Program exact = valid_program(
+      "program p workgroup(1) { readonly x: f32[1]; output o: f32[1]; o[0] = x[0] / 3.0; }");
+  config.float_mode = ir::FloatMode::Fast;
+  const Bytes one = bytes_of(Words{0x3F80'0000});
+  const std::uint32_t third = words_of(must(tested().dispatch(exact, {one}, config))[0])[0];
+  CHECK(third >= 0x3EAA'AAA8);
+  CHECK(third <= 0x3EAA'AAAE);
+}
+
 TEST_CASE("what cannot run is not compiled") {
   CHECK(code_of(tested().compile(ir::Program())) == ErrorCode::InvalidProgram);
   CHECK(code_of(tested().prepare(ir::Program())) == ErrorCode::InvalidProgram);

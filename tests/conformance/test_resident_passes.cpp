@@ -105,6 +105,65 @@ TEST_CASE("a second run of the same passes on the same buffers makes nothing ane
   CHECK(counts[Counter::DownloadBytes] == 0);
 }
 
+TEST_CASE("resident outputs begin as the caller's bytes: their forms count as changes") {
+  // A NaN with a payload, a subnormal and one below zero are rewritten once, in the only form that
+  // is stored.
+  const OnDevice x(Words{0x7FC0'0001, 1, 0x3F80'0000, 0x8000'0001});
+  const ir::Program program = valid_program(
+      "program p workgroup(4) { output x: f32[4]; x[invocation.x] = x[invocation.x]; }");
+  DispatchConfig config = passes(9);
+  for (const GridSync form : {GridSync::Automatic, GridSync::Resident}) {
+    if (!on_vulkan() && form != GridSync::Automatic) continue;
+    config.grid_override = {1, 1, 1};
+    config.grid_sync = form;
+    must(tested().upload_resident(x.handle(),
+                                  bytes_of(Words{0x7FC0'0001, 1, 0x3F80'0000, 0x8000'0001})));
+    const DispatchTiming timing =
+        must(tested().dispatch_resident_timed(program, std::vector{x.handle()}, config));
+    CHECK(x.words() == Words{0x7FC0'0000, 0, 0x3F80'0000, 0x8000'0000});
+    CHECK(timing.passes_run == 2);
+    CHECK(timing.converged);
+  }
+}
+
+TEST_CASE("loops on resident buffers that are too long for one workgroup's budget") {
+  const ir::Program program = valid_program(R"(program p workgroup(4) {
+    readonly trips: u32[1]; readwrite o: u32[4];
+    let s = invocation.x;
+    loop k in 0..trips[0] { s = s * 1664525 + k; }
+    gridsync;
+    loop k in 0..trips[0] { s = s * 1664525 + k; }
+    o[invocation.x] = s;
+  })");
+  constexpr std::uint32_t kTrips = 40'000;
+  Words expected(4);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    expected[i] = i;
+    for (std::uint32_t k = 0; k < 2 * kTrips; ++k) {
+      expected[i] = expected[i] * 1664525 + k % kTrips;
+    }
+  }
+  const OnDevice trips(Words{kTrips});
+  const OnDevice o(Words(4));
+  DispatchConfig config;
+  config.grid_override = {1, 1, 1};
+  must(tested().dispatch_resident(program, std::vector{trips.handle(), o.handle()}, config));
+  CHECK(o.words() == expected);
+}
+
+TEST_CASE("passes without time end at once, also where they are recorded already") {
+  const OnDevice x(Words{1, 0, 0, 0});
+  const OnDevice flag(Words{0});
+  const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
+  const ir::Program program = valid_program(kSpread);
+  must(tested().dispatch_resident(program, resources, passes(2)));
+  must(tested().upload_resident(x.handle(), bytes_of(Words{1, 0, 0, 0})));
+  DispatchConfig config = passes(2);
+  config.timeout = std::chrono::nanoseconds(0);
+  CHECK(code_of(tested().dispatch_resident(program, resources, config)) == ErrorCode::Timeout);
+  CHECK(x.words() == Words{1, 0, 0, 0});
+}
+
 TEST_CASE("a step of a sequence may have grid barriers") {
   Words start(21);
   start[0] = 9;

@@ -1,4 +1,5 @@
 // Many threads on one backend, each with its own work and all kinds of calls.
+#include <array>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -17,6 +18,11 @@ constexpr std::uint32_t kCount = 6;  // words in each buffer
 struct Common {
   ir::Program add = valid_program(kAdd);
   ir::Program grow = valid_program(kGrow);
+  // Each word takes what its left neighbour has, one more in each pass.
+  ir::Program spread = valid_program(
+      "program spread workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
+      " let left = select(i == 0, x[0], x[max(i, 1) - 1]); gridsync;"
+      " if x[i] == 0 { x[i] = left; } }");
   std::unique_ptr<CompiledPipeline> pipeline = must(tested().compile(add));
 };
 
@@ -101,6 +107,39 @@ class Worker {
     return tested().release_static_uploads(*uploads).has_value() && right;
   }
 
+  // A device buffer, a compiled pipeline on it, filled, read in two ranges.
+  bool device_buffers() {
+    const std::uint32_t value = draw();
+    const auto pipeline = tested().compile(common_.grow);
+    const auto buffer = tested().allocate_device_buffer(kCount * 4, "threads");
+    if (!pipeline || !buffer) return false;
+    const std::array<ResidentHandle, 1> resources{buffer->resident};
+    const Bytes start = bytes_of(Words(kCount, value));
+    bool right = tested().fill_resident(buffer->resident, std::byte{0x11}).has_value() &&
+                 tested().upload_resident(buffer->resident, start).has_value() &&
+                 (*pipeline)->dispatch_resident(resources).has_value() &&
+                 tested().dispatch_device_buffers(common_.grow, {&*buffer, 1}).has_value();
+    const std::array<ResidentRange, 2> ranges{
+        {{.buffer = buffer->resident, .offset = 0, .length = 4},
+         {.buffer = buffer->resident, .offset = 8, .length = 4}}};
+    std::vector<Bytes> slots;
+    right = right && tested().download_resident_ranges_into(ranges, slots).has_value() &&
+            words(slots[0]) == Words{value * 4 + 3} && words(slots[1]) == Words{value * 4 + 3};
+    const auto batch = (*pipeline)->dispatch_batch(std::vector<std::vector<ByteSpan>>{{start}});
+    right = right && batch && words((*batch)[0][0]) == Words(kCount, value * 2 + 1);
+    return tested().free_device_buffer(*buffer).has_value() && right;
+  }
+
+  bool passes() {
+    DispatchConfig config;
+    config.grid_override = {2, 1, 1};
+    config.fixpoint_iterations = 40;
+    const std::uint32_t value = draw();
+    const auto result =
+        tested().dispatch(common_.spread, {bytes_of(Words{value, 0, 0, 0, 0, 0})}, config);
+    return result && words((*result)[0]) == Words(6, value);
+  }
+
   bool others() {
     const auto trapped = tested().dispatch(valid_trap(), {Bytes(4), Bytes(4)});
     return !trapped && trapped.error().code == ErrorCode::Trapped && tested().flush().has_value() &&
@@ -141,9 +180,9 @@ TEST_CASE("eight threads mix all calls on one backend") {
       Worker worker(common, number);
       for (std::uint32_t round = 0; round < 3; ++round) {
         // Each thread begins elsewhere, so that different calls meet.
-        for (std::uint32_t i = 0; i < 7; ++i) {
+        for (std::uint32_t i = 0; i < 9; ++i) {
           bool right = false;
-          switch ((number + i) % 7) {
+          switch ((number + i) % 9) {
             case 0:
               right = worker.plain();
               break;
@@ -161,6 +200,12 @@ TEST_CASE("eight threads mix all calls on one backend") {
               break;
             case 5:
               right = worker.static_uploads();
+              break;
+            case 6:
+              right = worker.device_buffers();
+              break;
+            case 7:
+              right = worker.passes();
               break;
             default:
               right = worker.others();

@@ -211,8 +211,8 @@ TEST_CASE("errors are those of a dispatch") {
   };
   CHECK(code({.fixpoint_iterations = 0}, {}) == ErrorCode::BadInputs);
   CHECK(code({}, sizes({31, 32, 32})) == ErrorCode::BadInputs);
-  CHECK(code({.grid_override = std::array{9999u, 1u, 1u}, .grid_sync = GridSync::OneWorkgroup}, {}) ==
-        ErrorCode::UnsupportedFeature);
+  CHECK(code({.grid_override = std::array{9999u, 1u, 1u}, .grid_sync = GridSync::OneWorkgroup},
+             {}) == ErrorCode::UnsupportedFeature);
   const auto invalid = explain(ir::Program(), {}, {}, small_device());
   REQUIRE(!invalid);
   CHECK(invalid.error().code == ErrorCode::InvalidProgram);

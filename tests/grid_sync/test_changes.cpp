@@ -77,6 +77,32 @@ TEST_CASE("stores of what stands there, past the end, or nowhere, are no change"
             bytes_of(counting(6)), 1);
 }
 
+TEST_CASE("the value before a store, wherever the program has loaded it already") {
+  const Bytes start = six(0u, 4u);
+  const Bytes end = six(5u, 5u);
+  check_one("u32", "x[i] = min(mine + 1, 5);", start, end, 6);
+  check_one("u32", "x[i] = min(x[i] + 1, 5);", start, end, 6);
+  check_one("u32", "let now = x[i]; x[i] = min(now + 1, 5);", start, end, 6);
+  check_one("u32", "let now = x[i]; x[i] = select(x[i] < 5, x[i] + 1, now);", start, end, 6);
+  check_one("u32", "let now = x[invocation.x]; x[i] = min(now + 1, 5);", start, end, 6);
+  check_one("u32", "{ let now = x[i]; } x[i] = min(mine + 1, 5);", start, end, 6);
+  check_one("u32", "let other = x[i ^ 1]; gridsync; x[i] = max(other, x[i]);", start, six(4u, 4u),
+            2);
+  // In one arm of a branch, the store in the other.
+  check_one("u32", "if i % 2 == 0 { let now = x[i]; } else { x[i] = min(mine + 1, 5); }", start,
+            six(0u, 5u), 2);
+  // Before a branch that is a segment of its own, and in it.
+  check_one("u32", "let now = x[i]; if len(x) == 6 { x[i] = min(now + 1, 5); gridsync; }", start,
+            end, 6);
+  check_one("u32", "let now = x[i]; if len(x) == 6 { x[i] = min(x[i] + 1, 5); gridsync; }", start,
+            end, 6);
+  check_one("u32", "if len(x) == 6 { let now = x[i]; gridsync; x[i] = min(now + 1, 5); }", start,
+            end, 6);
+  // An invocation without an element changes nothing.
+  check_one("u32", "let now = x[i]; x[i] = min(now + 1, 5);", bytes_of(Words{0, 1, 2, 3, 4}),
+            bytes_of(Words(5, 5)), 6);
+}
+
 TEST_CASE("the last of several stores decides") {
   check_one("u32", "x[i] = mine + 1; x[i] = mine + 2; x[i] = min(mine, 3);", six(9u, 2u),
             six(3u, 2u), 2);

@@ -1,8 +1,10 @@
 // The same program again and again: compiled, in batches, under way together, from many threads.
 // Nothing of one run is seen by another.
 #include <atomic>
+#include <chrono>
 #include <thread>
 
+#include "felsite/telemetry.h"
 #include "grid_sync/forms.h"
 #include "support/difference.h"
 
@@ -138,6 +140,74 @@ TEST_CASE("a compiled fixpoint converges in each of its runs") {
         CHECK(words_of(slots[1]) == Words{by_bytes || !ends ? 1u : 0u});
       }
     }
+  }
+}
+
+TEST_CASE("the same again plans, compiles, records and allocates nothing") {
+  if (!on_vulkan()) return;
+  const ir::Program program = valid_program(R"(program p workgroup(4) {
+    readwrite x: u32[];
+    readonly trips: u32[1];
+    output changed: u32[1];
+    let mine = x[invocation.x];
+    loop k in 0..trips[0] { gridsync; mine = max(mine, x[(invocation.x + k) % len(x)]); gridsync; }
+    if mine > x[invocation.x] { x[invocation.x] = x[invocation.x] + 1; changed[0] = 1; }
+  })");
+  const Bytes x = bytes_of(Words{1, 5, 0, 30});
+  const Bytes trips = bytes_of(Words{4});
+  const std::vector<ByteSpan> inputs{x, trips};
+  const MetricSnapshot unused = tested().metric_snapshot();
+  for (const Convergence& convergence : {Convergence{}, by_flag("changed"), never()}) {
+    for (const Form& form : forms()) {
+      if (form.sync == GridSync::HostSplit) continue;
+      CAPTURE(form.name);
+      const DispatchConfig config = in_form(fixpoint(on_grid(1), 60, convergence), form);
+      const auto compiled = must(form.backend->compile(program, config));
+      std::vector<Bytes> slots;
+      must(form.backend->dispatch_borrowed_into(program, inputs, slots, config));
+      must(compiled->dispatch_borrowed_into(inputs, slots));
+      must(form.backend->flush());
+      const MetricSnapshot before = form.backend->metric_snapshot();
+      CHECK(before.allocations > unused.allocations);
+      const Telemetry counted_before = telemetry_snapshot();
+      must(form.backend->dispatch_borrowed_into(program, inputs, slots, config));
+      must(compiled->dispatch_borrowed_into(inputs, slots));
+      const Telemetry counts = difference(telemetry_snapshot(), counted_before);
+      CHECK(counts[Counter::GridSyncPlans] == 0);
+      CHECK(counts[Counter::PipelinesCompiled] == 0);
+      CHECK(counts[Counter::Recordings] == 0);
+      CHECK(form.backend->metric_snapshot().allocations == before.allocations);
+      CHECK(form.backend->metric_snapshot().recordings == before.recordings);
+    }
+  }
+}
+
+TEST_CASE("a fixpoint under way is ready when nothing is left to submit, and not before") {
+  const ir::Program program = valid_program(R"(program p workgroup(4) {
+    readwrite x: u32[];
+    let mine = x[invocation.x];
+    gridsync;
+    x[invocation.x] = mine - min(mine, 1);
+  })");
+  const Bytes x = bytes_of(Words{1, 3000, 0, 7});
+  for (const Form& form : forms()) {
+    CAPTURE(form.name);
+    const DispatchConfig config = in_form(fixpoint(on_grid(1), 5000), form);
+    const auto pending =
+        must(form.backend->dispatch_borrowed_async(program, std::vector<ByteSpan>{x}, config));
+    // A look moves it on, so looking is enough; on a slow machine it may take its time.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (!pending->is_ready() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    REQUIRE(pending->is_ready());
+    const Telemetry before = telemetry_snapshot();
+    std::vector<Bytes> slots;
+    const DispatchTiming timing = must(pending->wait_into(slots));
+    CHECK(difference(telemetry_snapshot(), before)[Counter::Submissions] == 0);
+    CHECK(timing.passes_run == 3001);
+    CHECK(timing.converged);
+    CHECK(words_of(slots[0]) == Words(4, 0));
   }
 }
 

@@ -136,11 +136,11 @@ TEST_CASE("devices --json has all facts, and they lead back to the device") {
   const json again = json::parse(run_device_tool({"devices", "--json", "--device", uuid}).out);
   CHECK(again["devices"][0]["reason"] == "its UUID begins with `" + uuid + "`");
 
-  const json masked =
-      json::parse(run_device_tool({"devices", "--json", "--mask", "none,transfer_queue"}).out);
+  const std::string mask = "none,timeline_semaphores,transfer_queue";
+  const json masked = json::parse(run_device_tool({"devices", "--json", "--mask", mask}).out);
   const json& plan = masked["devices"][0]["plan"];
   CHECK(plan["features"].empty());
-  CHECK(plan["runtime_features"] == json::array({"transfer_queue"}));
+  CHECK(plan["runtime_features"] == json::array({"timeline_semaphores", "transfer_queue"}));
   CHECK(plan["transfer_family"] == plan["compute_family"]);
   CHECK(plan["writes_in_place"] == false);
   CHECK(masked["devices"][0]["features"] == device["features"]);

@@ -235,6 +235,23 @@ class RandomSubmission {
 
 }  // namespace
 
+TEST_CASE("work on buffers that no other work can reach waits for none") {
+  const auto backend = open_backend();
+  vk::Engine& engine = *backend->engine().value();
+  const auto x = must(backend->allocate_resident(64));
+  Submission submission;
+  submission.prefix = {{.program = add_one(), .resources = {x}}};
+  LaidOut made = lay_out(engine, submission);
+  const auto waits = [](const SequenceLayout& layout) {
+    return std::ranges::any_of(layout.barriers.barriers, [](const auto& barrier) {
+      return barrier.section == dispatch::Section::Prologue && barrier.before <= 1;
+    });
+  };
+  CHECK(waits(made.layout));
+  made.sequence.is_alone = true;
+  CHECK_FALSE(waits(vk::lay_out(made.sequence, engine.device())));
+}
+
 TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where they must be") {
   for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);

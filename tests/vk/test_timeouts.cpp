@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "felsite/telemetry.h"
 #include "support/own_process.h"
 #include "vk/backend_on_device.h"
 
@@ -132,6 +133,103 @@ TEST_CASE("resident work that takes too long keeps what it uses until it ends") 
   backend->engine().value()->recordings().clear();
   CHECK(backend->metric_snapshot().device_bytes <= bytes);
   check_silent_layers();
+}
+
+TEST_CASE("bytes that are uploaded after a timeout come behind the work that goes on") {
+  // It takes its time, and then writes over what was uploaded meanwhile.
+  const ir::Program slow = valid_program(
+      "program slow workgroup(64) { readwrite y: u32[]; let s = invocation.x;"
+      " loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); } y[s % len(y)] = 77; }");
+  for (const char* const mask : {"", "-in_place_memory", "none"}) {
+    CAPTURE(mask);
+    const auto backend = open_backend(std::string(mask));
+    must(backend->prepare(slow));
+    const std::uint32_t groups = too_many_groups(*backend);
+    const auto y = must(backend->allocate_resident(64));
+    const std::vector<ResidentHandle> resources{y};
+    late([&] {
+      return backend->dispatch_resident_timed(slow, resources, within(kTimeout, groups));
+    });
+    must(backend->upload_resident(y, bytes_of(counting(16, 5))));
+    must(backend->dispatch_resident(add_one(), resources));
+    CHECK(words_of(must(backend->download_resident(y))) == counting(16, 6));
+    // The same in one submission, and reading alone.
+    late([&] {
+      return backend->dispatch_resident_timed(slow, resources, within(kTimeout, groups));
+    });
+    const Bytes fresh = bytes_of(counting(16, 9));
+    const ResidentUpload upload{.buffer = y, .bytes = fresh};
+    const ResidentStep step{.program = add_one(), .resources = resources};
+    const ResidentRange read{.buffer = y};
+    std::vector<Bytes> outputs;
+    must(backend->submit_resident(
+        {.uploads = {&upload, 1}, .prefix = {&step, 1}, .reads = {&read, 1}}, outputs, {}));
+    CHECK(words_of(outputs[0]) == counting(16, 10));
+    late([&] {
+      return backend->dispatch_resident_timed(slow, resources, within(kTimeout, groups));
+    });
+    const Bytes found = must(backend->download_resident(y));
+    must(backend->flush());
+    CHECK(must(backend->download_resident(y)) == found);
+    CHECK(backend->metric_snapshot().in_flight == 0);
+  }
+}
+
+TEST_CASE("a block that would run for days says so in time, and is not all submitted") {
+  for (const char* const mask : {"", "-timeline_semaphores"}) {
+    CAPTURE(mask);
+    const auto backend = open_backend(std::string(mask));
+    const auto x = must(backend->allocate_resident(4));
+    must(backend->upload_resident(x, zero_words(1)));
+    const ResidentStep step{.program = add_one(), .resources = {x}};
+    std::vector<Bytes> outputs;
+    must(backend->submit_resident({.repeated = {&step, 1}, .count = 3}, outputs, {}));
+    const Telemetry before = telemetry_snapshot();
+    late([&] {
+      return backend->submit_resident({.repeated = {&step, 1}, .count = 4'000'000'000}, outputs,
+                                      {.timeout = kTimeout});
+    });
+    CHECK(difference(telemetry_snapshot(), before)[Counter::Submissions] < 10'000);
+    must(backend->flush());
+    CHECK(still_works(*backend));
+  }
+}
+
+TEST_CASE("a grid that would take years is refused at once") {
+  const auto backend = open_backend();
+  const ir::Program program =
+      valid_program("program p workgroup(1) { readwrite o: u32[]; o[0] = 1; }");
+  const auto o = must(backend->allocate_resident(4));
+  for (const std::uint32_t depth : {4u, 0xFFFF'FFFFu}) {
+    const DispatchConfig config = on_grid(1u << 31, 1u << 31, depth);
+    CHECK(code_of(backend->dispatch(program, {zero_words(1)}, config)) ==
+          ErrorCode::UnsupportedFeature);
+    CHECK(code_of(backend->dispatch_resident(program, std::vector{o}, config)) ==
+          ErrorCode::UnsupportedFeature);
+    DispatchConfig passes = config;
+    passes.fixpoint_iterations = 2;
+    CHECK(code_of(backend->dispatch(program, {zero_words(1)}, passes)) ==
+          ErrorCode::UnsupportedFeature);
+  }
+}
+
+TEST_CASE("many runs of a block, more than are submitted at once, are all run and counted") {
+  const auto backend = open_backend();
+  const auto x = must(backend->allocate_resident(4));
+  must(backend->upload_resident(x, zero_words(1)));
+  const ResidentStep step{.program = add_one(), .resources = {x}};
+  const ResidentRange read{.buffer = x};
+  for (const bool profile : {false, true}) {
+    constexpr std::uint32_t kRuns = 40'000;
+    must(backend->upload_resident(x, zero_words(1)));
+    std::vector<Bytes> outputs;
+    const DispatchTiming timing =
+        must(backend->submit_resident({.repeated = {&step, 1}, .count = kRuns, .reads = {&read, 1}},
+                                      outputs, {.profile = profile}));
+    CHECK(words_of(outputs[0]) == Words{kRuns});
+    CHECK(timing.passes_run == kRuns);
+    CHECK(timing.device_ns.has_value() == profile);
+  }
 }
 
 TEST_CASE("a dispatch under way that takes too long can be waited for once, or dropped") {
