@@ -22,7 +22,7 @@ set(felsite_device_environment "")
 if("thread" IN_LIST FELSITE_SANITIZE)
   set(felsite_device_environment LP_NUM_THREADS=0 TSAN_OPTIONS=ignore_noninstrumented_modules=1)
 endif()
-# All that runs on lavapipe runs under the validation layer, where it is installed, with its
+# All that runs on lavapipe runs under the validation layer, which must be installed, with its
 # synchronization checks; the sanitizers and the other drivers run without.
 set(felsite_validated_driver lavapipe)
 if(FELSITE_SANITIZE)

@@ -25,8 +25,7 @@ struct VulkanOptions {
   std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
 };
 
-// Runs programs without grid barriers and collectives, in one pass; the others are refused with
-// UnsupportedFeature.
+// Runs every program without collectives; those are refused with UnsupportedFeature.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options = {});
 
 // The mask that the backend lowers under with these options. Opens no device, so it may also hold

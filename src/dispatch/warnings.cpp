@@ -11,8 +11,9 @@ std::mutex& handler_mutex() {
   static std::mutex mutex;
   return mutex;
 }
+// Never destroyed: backends that are static objects may have something to say when they close.
 std::function<void(std::string_view)>& current_handler() {
-  static std::function<void(std::string_view)> handler;
+  static auto& handler = *new std::function<void(std::string_view)>;
   return handler;
 }
 

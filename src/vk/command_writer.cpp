@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "vk/debug_names.h"
-
 namespace felsite::vk {
 namespace {
 
@@ -88,7 +86,7 @@ void CommandWriter::fill(const FillStep& fill) {
   const BufferSlice& target = fill.target;
   if (target.bytes == 0) return;
   go_by(std::nullopt);
-  const StepLabel label(device_, commands_, "fill");
+  const StepLabel named = label("fill");
   const auto word = static_cast<std::uint32_t>(fill.value) * 0x0101'0101u;
   device_.functions().vkCmdFillBuffer(commands_, target.buffer->handle(), target.offset,
                                       (target.bytes + 3) / 4 * 4, word);
@@ -98,7 +96,7 @@ void CommandWriter::copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                          std::uint64_t to_offset, std::uint64_t bytes) {
   if (bytes == 0) return;
   go_by(std::nullopt);
-  const StepLabel label(device_, commands_, "copy");
+  const StepLabel named = label("copy");
   const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
   device_.functions().vkCmdCopyBuffer(commands_, from, to, 1, &region);
 }
@@ -158,7 +156,7 @@ void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& b
 void CommandWriter::kernel(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control) {
   go_by(step.condition);
   {
-    const StepLabel label(device_, commands_, step.name);
+    const StepLabel named = label(step.name);
     std::vector<GridPart> parts{GridPart{}};
     if (!step.indirect) parts = grid_parts(step.grid, device_.snapshot().limits.workgroup_count);
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -12,8 +12,10 @@ namespace felsite::vk {
 
 class CommandWriter {
  public:
-  CommandWriter(const Device& device, VkCommandBuffer commands, const DescriptorSets& sets)
-      : device_(device), commands_(commands), sets_(sets) {}
+  // `family`: the queue family whose command pool they are of.
+  CommandWriter(const Device& device, VkCommandBuffer commands, const QueueFamily& family,
+                const DescriptorSets& sets)
+      : device_(device), commands_(commands), sets_(sets), labels_(takes_labels(family.flags)) {}
 
   Result<void> begin(bool runs_often);
   Result<void> end();
@@ -31,10 +33,14 @@ class CommandWriter {
                      const GridPart& part, std::size_t part_index);
   void push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters);
   void go_by(const std::optional<BufferSlice>& condition);
+  StepLabel label(std::string_view name) const {
+    return {device_.instance(), commands_, name, labels_};
+  }
 
   const Device& device_;
   const VkCommandBuffer commands_;
   const DescriptorSets& sets_;
+  const bool labels_;
   VkPipeline pipeline_ = VK_NULL_HANDLE;
   std::optional<Binding> bound_;
   std::vector<std::uint32_t> pushed_;

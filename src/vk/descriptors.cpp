@@ -82,7 +82,8 @@ DescriptorSets::Key DescriptorSets::key_of(const Binding& binding) {
 }
 
 Result<DescriptorSets> DescriptorSets::make(const Device& device,
-                                            const std::vector<Binding>& bindings) {
+                                            const std::vector<Binding>& bindings,
+                                            std::string_view name) {
   DescriptorSets sets(device);
   std::vector<const Binding*> needed;
   for (const Binding& binding : bindings) {
@@ -90,12 +91,15 @@ Result<DescriptorSets> DescriptorSets::make(const Device& device,
     if (sets.sets_.emplace(key_of(binding), VK_NULL_HANDLE).second) needed.push_back(&binding);
   }
   if (needed.empty()) return sets;
-  if (auto made = sets.make_pool(needed); !made) return std::unexpected(std::move(made.error()));
-  if (auto made = sets.allocate(needed); !made) return std::unexpected(std::move(made.error()));
+  if (auto made = sets.make_pool(needed, name); !made)
+    return std::unexpected(std::move(made.error()));
+  if (auto made = sets.allocate(needed, name); !made)
+    return std::unexpected(std::move(made.error()));
   return sets;
 }
 
-Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindings) {
+Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindings,
+                                       std::string_view name) {
   VkDescriptorPoolSize size{};
   size.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   for (const Binding* binding : bindings) {
@@ -108,14 +112,14 @@ Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindin
   info.pPoolSizes = &size;
   const VolkDeviceTable& functions = device_->functions();
   auto pool = device_->make<VkDescriptorPool>(functions.vkCreateDescriptorPool,
-                                              functions.vkDestroyDescriptorPool, info,
-                                              "make a descriptor pool");
+                                              functions.vkDestroyDescriptorPool, info, name);
   if (!pool) return std::unexpected(std::move(pool.error()));
   pool_ = std::move(*pool);
   return {};
 }
 
-Result<void> DescriptorSets::allocate(const std::vector<const Binding*>& bindings) {
+Result<void> DescriptorSets::allocate(const std::vector<const Binding*>& bindings,
+                                      std::string_view name) {
   const VolkDeviceTable& functions = device_->functions();
   std::vector<VkDescriptorSetLayout> layouts;
   for (const Binding* binding : bindings) {
@@ -132,6 +136,7 @@ Result<void> DescriptorSets::allocate(const std::vector<const Binding*>& binding
     return std::unexpected(device_->error(result, "allocate descriptor sets"));
   }
   for (std::size_t i = 0; i < bindings.size(); ++i) {
+    device_->name(sets[i], {name, bindings[i]->kernel->program.name()});
     const std::vector<VkWriteDescriptorSet> writes = writes_of(*bindings[i], sets[i]);
     functions.vkUpdateDescriptorSets(device_->handle(), static_cast<std::uint32_t>(writes.size()),
                                      writes.data(), 0, nullptr);

@@ -26,7 +26,9 @@ Result<void> check_ranges(const Device& device, const KernelStep& step);
 class DescriptorSets {
  public:
   // Sets for all the bindings; those that are equal share one. None where they are pushed.
-  static Result<DescriptorSets> make(const Device& device, const std::vector<Binding>& bindings);
+  // `name` is whose they are.
+  static Result<DescriptorSets> make(const Device& device, const std::vector<Binding>& bindings,
+                                     std::string_view name);
 
   // Binds it, by whichever way.
   void bind(VkCommandBuffer commands, const Binding& binding) const;
@@ -35,8 +37,8 @@ class DescriptorSets {
   using Key = std::vector<std::uint64_t>;
   static Key key_of(const Binding& binding);
   explicit DescriptorSets(const Device& device) : device_(&device) {}
-  Result<void> make_pool(const std::vector<const Binding*>& bindings);
-  Result<void> allocate(const std::vector<const Binding*>& bindings);
+  Result<void> make_pool(const std::vector<const Binding*>& bindings, std::string_view name);
+  Result<void> allocate(const std::vector<const Binding*>& bindings, std::string_view name);
 
   const Device* device_;
   Owned<VkDescriptorPool> pool_;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 
 #include "dispatch/environment.h"
+#include "dispatch/warnings.h"
 #include "vk/feature_chain.h"
 #include "vk/vulkan_error.h"
 
@@ -27,6 +27,12 @@ std::vector<std::uint32_t> families_of(const DevicePlan& plan) {
   const std::uint32_t transfer = plan.transfer_family.value_or(plan.compute_family);
   if (transfer != plan.compute_family) families.push_back(transfer);
   return families;
+}
+
+// The allocator's blocks; a buffer that has one to itself gives it its own name afterwards.
+void VKAPI_PTR name_block(VmaAllocator, std::uint32_t type, VkDeviceMemory memory, VkDeviceSize,
+                          void* device) {
+  static_cast<const Device*>(device)->name(memory, fmt::format("memory of type {}", type));
 }
 
 }  // namespace
@@ -54,7 +60,7 @@ Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish, EditFunction
   const auto snapshots = read_snapshots(**instance, *physical);
   auto plan = plan_device(snapshots, with_environment(wish));
   if (!plan) return std::unexpected(std::move(plan.error()));
-  if (!plan->warning.empty()) fmt::print(stderr, "felsite: {}\n", plan->warning);
+  if (!plan->warning.empty()) dispatch::warn(plan->warning);
 
   std::unique_ptr<Device> device(new Device);
   device->instance_ = std::move(*instance);
@@ -110,14 +116,22 @@ Result<void> Device::prepare(EditFunctions edit) {
   if (plan_.transfer_family.value_or(plan_.compute_family) != plan_.compute_family) {
     functions_.vkGetDeviceQueue(handle_, *plan_.transfer_family, 0, &transfer_queue_);
   }
-  const VkResult result = make_allocator({.instance = instance_->handle(),
-                                          .instance_functions = instance_->functions(),
-                                          .physical_device = physical_device_,
-                                          .device = handle_,
-                                          .functions = functions_,
-                                          .api_version = snapshot_.api_version,
-                                          .memory_budget = has(RuntimeFeature::MemoryBudget)},
-                                         allocator_);
+  if (!adopted_) {  // else they have the caller's names
+    name(handle_, "felsite");
+    name(queue_, "compute queue");
+    if (transfer_queue_ != queue_) name(transfer_queue_, "transfer queue");
+  }
+  const auto on_allocation = instance_->names_objects() ? name_block : nullptr;
+  const VkResult result = make_allocator(
+      {.instance = instance_->handle(),
+       .instance_functions = instance_->functions(),
+       .physical_device = physical_device_,
+       .device = handle_,
+       .functions = functions_,
+       .api_version = snapshot_.api_version,
+       .memory_budget = has(RuntimeFeature::MemoryBudget),
+       .on_allocation = {.pfnAllocate = on_allocation, .pfnFree = nullptr, .pUserData = this}},
+      allocator_);
   if (result != VK_SUCCESS) {
     allocator_ = VK_NULL_HANDLE;
     return std::unexpected(error(result, "make an allocator"));
@@ -132,10 +146,6 @@ Device::~Device() {
   }
   if (allocator_ != VK_NULL_HANDLE) vmaDestroyAllocator(allocator_);
   if (handle_ != VK_NULL_HANDLE && !adopted_) functions_.vkDestroyDevice(handle_, nullptr);
-}
-
-std::uint32_t Device::timestamp_bits() const {
-  return snapshot_.queue_families[plan_.compute_family].timestamp_bits;
 }
 
 Error Device::error(VkResult result, std::string_view action, ErrorCode otherwise) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "felsite/error.h"
+#include "vk/debug_names.h"
 #include "vk/device_plan.h"
 #include "vk/device_snapshot.h"
 #include "vk/handles.h"
@@ -51,7 +52,10 @@ class Device {
   std::mutex& queue_mutex() { return callers_mutex_ == nullptr ? own_mutex_ : *callers_mutex_; }
   // One or two, without repetition: what buffers that both queues use are shared between.
   std::span<const std::uint32_t> queue_families() const { return queue_families_; }
-  std::uint32_t timestamp_bits() const;
+  const QueueFamily& compute_family() const {
+    return snapshot_.queue_families[plan_.compute_family];
+  }
+  std::uint32_t timestamp_bits() const { return compute_family().timestamp_bits; }
 
   Error error(VkResult result, std::string_view action,
               ErrorCode otherwise = ErrorCode::DispatchFailed) const;
@@ -59,11 +63,26 @@ class Device {
   // Makes an object with a create function of the table: (device, info, allocator, handle out).
   template <class Handle, class Info, class Create>
   Result<Owned<Handle>> make(Create create, typename Owned<Handle>::Destroy destroy,
-                             const Info& info, std::string_view action) const {
+                             const Info& info, const ObjectName& what) const {
     Handle handle = VK_NULL_HANDLE;
     const VkResult result = create(handle_, &info, nullptr, &handle);
-    if (result != VK_SUCCESS) return std::unexpected(error(result, action));
+    if (result != VK_SUCCESS) {
+      return std::unexpected(error(result, "make " + std::string(kind_of(handle).noun)));
+    }
+    return own(handle, destroy, what);
+  }
+  // What was made in another way.
+  template <class Handle>
+  Owned<Handle> own(Handle handle, typename Owned<Handle>::Destroy destroy,
+                    const ObjectName& what) const {
+    name(handle, what);
     return Owned<Handle>(handle_, handle, destroy);
+  }
+  // Everything that is made and not owned so is named by this, as soon as it is there.
+  template <class Handle>
+  void name(Handle handle, const ObjectName& what) const {
+    name_object(*instance_, handle_, kind_of(handle).type, reinterpret_cast<std::uint64_t>(handle),
+                what);
   }
 
   // Vulkan cannot end running work, and destroying what it uses would crash: the device then stays

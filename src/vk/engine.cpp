@@ -59,12 +59,12 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
   parts.device = std::move(device);
   profile_ = profile_of(*parts.device);
   parts.memory = std::make_unique<Memory>(*parts.device);
-  auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue());
+  auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue");
   if (!queue) return std::unexpected(std::move(queue.error()));
   parts.queue = std::move(*queue);
   const bool two_queues = parts.device->plan().has(RuntimeFeature::TransferQueue);
   if (two_queues) {
-    auto copies = WorkQueue::make(*parts.device, parts.device->transfer_queue());
+    auto copies = WorkQueue::make(*parts.device, parts.device->transfer_queue(), "transfer queue");
     if (!copies) return std::unexpected(std::move(copies.error()));
     parts.transfer_queue = std::move(*copies);
   }

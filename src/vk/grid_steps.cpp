@@ -87,7 +87,7 @@ Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_vi
 
 Result<SharedBuffer> GridSteps::device_bytes(std::uint64_t bytes, std::string_view what) {
   own_bytes_ += bytes;
-  return engine_.memory().make(Place::Device, bytes, fmt::format("{} {}", request_.name, what));
+  return engine_.memory().make(Place::Device, bytes, {request_.name, what});
 }
 
 Result<void> GridSteps::make_kept() {
@@ -273,7 +273,7 @@ std::vector<GridPart> GridSteps::parts_of(const Grid& grid) const {
 
 Result<SharedBuffer> GridSteps::control(std::uint64_t bytes, std::string_view what) {
   own_bytes_ += bytes;
-  return engine_.memory().make(Place::Control, bytes, fmt::format("{} {}", request_.name, what));
+  return engine_.memory().make(Place::Control, bytes, {request_.name, what});
 }
 
 std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {

@@ -1,4 +1,5 @@
-// Owns one Vulkan object of a device, and destroys it on every path out of a scope.
+// Owns one Vulkan object of a device, and destroys it on every path out of a scope. Device::own
+// makes it, so that nothing is owned without a name.
 #pragma once
 
 #include <volk.h>
@@ -7,14 +8,14 @@
 
 namespace felsite::vk {
 
+class Device;
+
 template <class Handle>
 class Owned {
  public:
   using Destroy = void(VKAPI_PTR*)(VkDevice, Handle, const VkAllocationCallbacks*);
 
   Owned() = default;
-  Owned(VkDevice device, Handle handle, Destroy destroy)
-      : device_(device), handle_(handle), destroy_(destroy) {}
   Owned(Owned&& other) noexcept
       : device_(other.device_),
         handle_(std::exchange(other.handle_, VK_NULL_HANDLE)),
@@ -32,6 +33,10 @@ class Owned {
   Handle get() const { return handle_; }
 
  private:
+  friend class Device;
+  Owned(VkDevice device, Handle handle, Destroy destroy)
+      : device_(device), handle_(handle), destroy_(destroy) {}
+
   VkDevice device_ = VK_NULL_HANDLE;
   Handle handle_ = VK_NULL_HANDLE;
   Destroy destroy_ = nullptr;

@@ -121,7 +121,7 @@ Result<void> Instance::create() {
   functions_ = load_instance_functions(handle_, vkGetInstanceProcAddr);
   // Without the messenger `validated()` says so; the work does not depend on it.
   if (*validation != Validation::Off)
-    messenger_ = make_messenger(handle_, functions_, validation_log_);
+    messenger_ = make_messenger(handle_, functions_, validation_log());
   return {};
 }
 

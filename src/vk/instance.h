@@ -29,8 +29,8 @@ class Instance {
   // Replaces functions while no device is open, to inject faults.
   void edit_functions(void (*edit)(InstanceFunctions& functions)) { edit(functions_); }
   Result<std::vector<VkPhysicalDevice>> physical_devices() const;
+  // Whether the validation layer is in force, and heard.
   bool validated() const { return messenger_ != VK_NULL_HANDLE; }
-  const ValidationLog& validation_log() const { return validation_log_; }
   // Whether objects can be given names for debuggers and profilers: VK_EXT_debug_utils is on.
   bool names_objects() const { return names_objects_; }
 
@@ -43,7 +43,6 @@ class Instance {
   bool adopted_ = false;
   bool names_objects_ = false;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
-  ValidationLog validation_log_;
 };
 
 }  // namespace felsite::vk

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstring>
 
-#include "vk/debug_names.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -117,7 +116,16 @@ Result<void> Buffer::read(std::uint64_t offset, std::span<std::byte> bytes) cons
   return {};
 }
 
-Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, std::string_view name) {
+void Buffer::name(const ObjectName& what) const {
+  if (!device_.instance().names_objects()) return;
+  device_.name(buffer_, what);
+  if (allocation_ == VK_NULL_HANDLE) return;
+  VmaAllocationInfo2 info{};
+  vmaGetAllocationInfo2(device_.allocator(), allocation_, &info);
+  if (info.dedicatedMemory != VK_FALSE) device_.name(info.allocationInfo.deviceMemory, what);
+}
+
+Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const ObjectName& name) {
   const std::uint64_t longest = device_.snapshot().limits.allocation_bytes;
   if (bytes > longest) {
     Error error =
@@ -142,11 +150,11 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, std::string_
     return std::unexpected(out_of_memory(device_, result, buffer->range_));
   }
   buffer->mapped_ = static_cast<std::byte*>(placed.pMappedData);
-  name_object(device_, VK_OBJECT_TYPE_BUFFER, buffer->buffer_, name);
+  buffer->name(name);
   return buffer;
 }
 
-std::optional<Memory::Imported> Memory::import(ByteSpan bytes, std::string_view name) {
+std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName& name) {
   // Less is copied in the time that an import takes.
   constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
   if (!device_.has(RuntimeFeature::ExternalHostMemory) || bytes.size() < kLeastBytes) return {};
@@ -176,6 +184,7 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, std::string_view 
     return {};
   }
   buffer->is_imported_ = true;
+  device_.name(buffer->buffer_, name);
   VkMemoryHostPointerPropertiesEXT pointer{};
   pointer.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
   if (functions.vkGetMemoryHostPointerPropertiesEXT(device_.handle(), kHostMemory, begin,
@@ -200,11 +209,11 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, std::string_view 
     buffer->imported_ = VK_NULL_HANDLE;
     return {};
   }
+  device_.name(buffer->imported_, name);
   if (functions.vkBindBufferMemory(device_.handle(), buffer->buffer_, buffer->imported_, 0) !=
       VK_SUCCESS) {
     return {};
   }
-  name_object(device_, VK_OBJECT_TYPE_BUFFER, buffer->buffer_, name);
   return Imported{std::move(buffer), offset};
 }
 

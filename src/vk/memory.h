@@ -40,6 +40,9 @@ class Buffer {
   Result<void> write(std::uint64_t offset, ByteSpan bytes);
   Result<void> read(std::uint64_t offset, std::span<std::byte> bytes) const;
 
+  // For debuggers, also of its memory where that is for this buffer alone.
+  void name(const ObjectName& what) const;
+
  private:
   friend class Memory;
   explicit Buffer(const Device& device) : device_(device) {}
@@ -62,14 +65,14 @@ class Memory {
   explicit Memory(const Device& device) : device_(device) {}
 
   // DeviceOutOfMemory, with what was asked for and what there is.
-  Result<SharedBuffer> make(Place place, std::uint64_t bytes, std::string_view name);
+  Result<SharedBuffer> make(Place place, std::uint64_t bytes, const ObjectName& name);
   // The caller's own bytes as a buffer, for kernels that only read them; they must stay there as
   // long as the buffer. Nothing is copied. None where the device cannot, or it would not help.
   struct Imported {
     SharedBuffer buffer;
     std::uint64_t offset = 0;  // of the bytes: what is imported begins with a page
   };
-  std::optional<Imported> import(ByteSpan bytes, std::string_view name);
+  std::optional<Imported> import(ByteSpan bytes, const ObjectName& name);
 
   // A buffer that the caller made on its own device; never mapped, never destroyed.
   SharedBuffer adopt(VkBuffer handle, std::uint64_t bytes);

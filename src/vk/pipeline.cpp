@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "vk/debug_names.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -54,7 +53,7 @@ bool can_push(const Device& device, const Kernel& kernel) {
 }
 
 Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const Kernel& kernel,
-                                                     bool pushed) {
+                                                     bool pushed, std::string_view name) {
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const std::uint32_t binding : bindings_of(kernel)) {
     bindings.push_back({.binding = binding,
@@ -70,11 +69,12 @@ Result<Owned<VkDescriptorSetLayout>> make_set_layout(const Device& device, const
   info.pBindings = bindings.data();
   return device.make<VkDescriptorSetLayout>(device.functions().vkCreateDescriptorSetLayout,
                                             device.functions().vkDestroyDescriptorSetLayout, info,
-                                            "make a descriptor set layout");
+                                            name);
 }
 
 Result<Owned<VkPipelineLayout>> make_layout(const Device& device, const Kernel& kernel,
-                                            VkDescriptorSetLayout set_layout) {
+                                            VkDescriptorSetLayout set_layout,
+                                            std::string_view name) {
   VkPushConstantRange parameters{};
   parameters.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   parameters.size = push_constant_bytes(kernel);
@@ -85,12 +85,12 @@ Result<Owned<VkPipelineLayout>> make_layout(const Device& device, const Kernel& 
   info.pushConstantRangeCount = parameters.size != 0 ? 1 : 0;
   info.pPushConstantRanges = &parameters;
   return device.make<VkPipelineLayout>(device.functions().vkCreatePipelineLayout,
-                                       device.functions().vkDestroyPipelineLayout, info,
-                                       "make a pipeline layout");
+                                       device.functions().vkDestroyPipelineLayout, info, name);
 }
 
 Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kernel& kernel,
-                                                VkPipelineLayout layout, VkPipelineCache cache) {
+                                                VkPipelineLayout layout, VkPipelineCache cache,
+                                                std::string_view name) {
   const VolkDeviceTable& functions = device.functions();
   VkShaderModuleCreateInfo module_info{};
   module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -102,8 +102,7 @@ Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kern
     return std::unexpected(
         device.error(result, "read the kernel's SPIR-V", ErrorCode::KernelCompileFailed));
   }
-  const Owned<VkShaderModule> owned_module(device.handle(), module,
-                                           functions.vkDestroyShaderModule);
+  const auto owned_module = device.own(module, functions.vkDestroyShaderModule, name);
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
@@ -117,7 +116,7 @@ Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kern
     return std::unexpected(
         device.error(result, "compile the kernel", ErrorCode::KernelCompileFailed));
   }
-  return Owned<VkPipeline>(device.handle(), pipeline, functions.vkDestroyPipeline);
+  return device.own(pipeline, functions.vkDestroyPipeline, name);
 }
 
 }  // namespace
@@ -144,16 +143,15 @@ Result<Pipeline> make_pipeline(const Device& device, const Kernel& kernel, std::
                 .set_layout = {},
                 .layout = {},
                 .pipeline = {}};
-  auto set_layout = make_set_layout(device, kernel, made.pushes_descriptors);
+  auto set_layout = make_set_layout(device, kernel, made.pushes_descriptors, name);
   if (!set_layout) return std::unexpected(std::move(set_layout.error()));
   made.set_layout = std::move(*set_layout);
-  auto layout = make_layout(device, kernel, made.set_layout.get());
+  auto layout = make_layout(device, kernel, made.set_layout.get(), name);
   if (!layout) return std::unexpected(std::move(layout.error()));
   made.layout = std::move(*layout);
-  auto pipeline = make_compute_pipeline(device, kernel, made.layout.get(), cache);
+  auto pipeline = make_compute_pipeline(device, kernel, made.layout.get(), cache, name);
   if (!pipeline) return std::unexpected(std::move(pipeline.error()));
   made.pipeline = std::move(*pipeline);
-  name_object(device, VK_OBJECT_TYPE_PIPELINE, made.pipeline.get(), name);
   return made;
 }
 

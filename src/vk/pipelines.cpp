@@ -21,15 +21,14 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
   return made;
 }
 
-Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data) const {
+Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
   const VolkDeviceTable& functions = device_.functions();
   VkPipelineCacheCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = data.size();
   info.pInitialData = data.data();
   return device_.make<VkPipelineCache>(functions.vkCreatePipelineCache,
-                                       functions.vkDestroyPipelineCache, info,
-                                       "make a pipeline cache");
+                                       functions.vkDestroyPipelineCache, info, name);
 }
 
 Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) {
@@ -42,7 +41,7 @@ Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) 
     figures_.disk_bytes = read.data.size();
     figures_.disk_in_use = true;
   }
-  auto cache = make_cache(read.data);
+  auto cache = make_cache(read.data, "pipelines");
   if (!cache) return std::unexpected(std::move(cache.error()));
   cache_ = std::move(*cache);
   return {};
@@ -140,7 +139,7 @@ void Pipelines::save() {
 // perhaps, and what this one has: others may be compiling into that at the same time.
 std::string Pipelines::write_file() {
   const VolkDeviceTable& functions = device_.functions();
-  const auto all = make_cache(read_cache(*file_, identity_).data);
+  const auto all = make_cache(read_cache(*file_, identity_).data, "pipelines on disk");
   if (!all) return to_string(all.error());
   const VkPipelineCache ours = cache_.get();
   VkResult result = functions.vkMergePipelineCaches(device_.handle(), all->get(), 1, &ours);

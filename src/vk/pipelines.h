@@ -60,7 +60,7 @@ class Pipelines {
 
   Pipelines(Device& device, std::size_t most) : device_(device), most_(most) {}
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
-  Result<Owned<VkPipelineCache>> make_cache(ByteSpan data) const;
+  Result<Owned<VkPipelineCache>> make_cache(ByteSpan data, std::string_view name) const;
   std::string write_file();
   SharedKernel find(const Key& key);
   static Key key_of(const codegen::Segment& segment);

@@ -167,7 +167,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     const BoundBuffer& buffer = plan_.buffers[seen.id];
     const bool has_input = buffer.input != ir::kNone && !is_flag(seen.id);
     BufferSlice& slice = slices[seen.id];
-    const std::string& name = program_.buffer(seen.id).name;
+    const ObjectName name(sequence.name, program_.buffer(seen.id).name);
     if (has_input && may_borrow && !seen.written) {
       if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
         slice = {std::move(imported->buffer), imported->offset, buffer.bytes};

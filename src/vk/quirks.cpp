@@ -39,6 +39,8 @@ bool pushes_slowly(const DeviceSnapshot& device) {
   return is_lavapipe(device) && mesa_major(device).value_or(0) >= 25;
 }
 
+void change_nothing(Capabilities&) {}
+
 void add_linear_subgroups(Capabilities& capabilities) {
   capabilities.features.set(static_cast<std::size_t>(Feature::LinearSubgroups));
 }
@@ -69,11 +71,30 @@ constexpr std::array kQuirks{
     Quirk{"lavapipe-push-descriptors",
           "Replaying a command buffer with pushed descriptors takes 12 us more than with a "
           "descriptor set. Measured: 25.0.7 does so, 22.3.6 does not.",
-          pushes_slowly, [](Capabilities&) {}, RuntimeFeature::PushDescriptors},
+          pushes_slowly, change_nothing, RuntimeFeature::PushDescriptors},
+    Quirk{
+        "lavapipe-not-co-resident",
+        "Each worker thread runs a workgroup to its end before it begins another one, so a "
+        "workgroup that waits for one of a higher number may wait in vain; where the loop limiter "
+        "ends the wait, what follows runs too early. Measured on 22.3.6 and 25.0.7. Felsite "
+        "itself never lets workgroups wait for each other.",
+        is_lavapipe, change_nothing, std::nullopt, &DeviceProfile::persistent_threads},
+    Quirk{"swiftshader-not-co-resident",
+          "As lavapipe: of 1024 workgroups that wait for all others only the last one sees them. "
+          "Measured.",
+          is_swiftshader, change_nothing, std::nullopt, &DeviceProfile::persistent_threads},
 };
 
 }  // namespace
 
 std::span<const Quirk> quirks() { return kQuirks; }
+
+void note_quirks(const DeviceSnapshot& device, DeviceProfile& profile) {
+  for (const Quirk& quirk : quirks()) {
+    if (!quirk.applies(device)) continue;
+    profile.quirks.emplace_back(quirk.name);
+    if (quirk.denies != nullptr) profile.*quirk.denies = false;
+  }
+}
 
 }  // namespace felsite::vk

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "felsite/capabilities.h"
+#include "felsite/device_profile.h"
 #include "vk/device_snapshot.h"
 #include "vk/runtime_features.h"
 
@@ -19,8 +20,12 @@ struct Quirk {
   void (*apply)(codegen::Capabilities& capabilities);
   // What the runtime leaves alone there, unless the mask asks for it by name.
   std::optional<RuntimeFeature> avoids{};
+  // What the profile must not promise there, whatever else speaks for it.
+  bool DeviceProfile::*denies = nullptr;
 };
 
 std::span<const Quirk> quirks();
+// Those of this driver, into the profile, with what they deny.
+void note_quirks(const DeviceSnapshot& device, DeviceProfile& profile);
 
 }  // namespace felsite::vk

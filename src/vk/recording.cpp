@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "dispatch/counters.h"
-#include "vk/debug_names.h"
 #include "vk/kernel_dump.h"
 #include "vk/sequence_checks.h"
 
@@ -67,14 +66,14 @@ Result<void> Recording::make_blocks(Memory& memory) {
   const auto make = [&](Place place, std::uint64_t bytes, std::string_view what,
                         SharedBuffer& out) -> Result<void> {
     if (bytes == 0) return {};
-    auto buffer = memory.make(place, bytes, sequence_.name + std::string(what));
+    auto buffer = memory.make(place, bytes, {sequence_.name, what});
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     out = std::move(*buffer);
     return {};
   };
-  Result<void> done = make(Place::Control, layout_.control_bytes, " control", control_);
-  if (done) done = make(Place::Upload, layout_.upload_bytes, " upload", upload_);
-  if (done) done = make(Place::Readback, layout_.read_bytes, " readback", readback_);
+  Result<void> done = make(Place::Control, layout_.control_bytes, "control", control_);
+  if (done) done = make(Place::Upload, layout_.upload_bytes, "upload", upload_);
+  if (done) done = make(Place::Readback, layout_.read_bytes, "readback", readback_);
   if (!done || control_ == nullptr) return done;
   Bytes contents(control_->bytes());
   const auto put_parameters = [&](const std::vector<KernelStep>& steps,
@@ -116,7 +115,7 @@ Result<void> Recording::make_descriptors() {
   };
   add(sequence_.prefix, layout_.prefix_control);
   add(sequence_.repeated, layout_.repeated_control);
-  auto sets = DescriptorSets::make(device_, bindings);
+  auto sets = DescriptorSets::make(device_, bindings, sequence_.name);
   if (!sets) return std::unexpected(std::move(sets.error()));
   sets_ = std::make_unique<DescriptorSets>(std::move(*sets));
   return {};
@@ -124,7 +123,8 @@ Result<void> Recording::make_descriptors() {
 
 Result<void> Recording::make_clock() {
   if (!sequence_.measured) return {};
-  auto clock = StepClock::make(device_, sequence_.prefix.size() + sequence_.repeated.size());
+  auto clock =
+      StepClock::make(device_, sequence_.prefix.size() + sequence_.repeated.size(), sequence_.name);
   if (!clock) return std::unexpected(std::move(clock.error()));
   clock_ = std::move(*clock);
   return {};
@@ -154,8 +154,8 @@ Result<void> Recording::make_commands() {
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.queueFamilyIndex = device_.plan().compute_family;
   // A pool of its own: recording then needs no lock against other threads.
-  auto pool = device_.make<VkCommandPool>(
-      functions.vkCreateCommandPool, functions.vkDestroyCommandPool, info, "make a command pool");
+  auto pool = device_.make<VkCommandPool>(functions.vkCreateCommandPool,
+                                          functions.vkDestroyCommandPool, info, sequence_.name);
   if (!pool) return std::unexpected(std::move(pool.error()));
   command_pool_ = std::move(*pool);
   const std::vector<Part> wanted = parts();
@@ -172,14 +172,14 @@ Result<void> Recording::make_commands() {
   }
   for (std::size_t i = 0; i < made.size(); ++i) {
     commands_[wanted[i]] = made[i];
-    name_object(device_, VK_OBJECT_TYPE_COMMAND_BUFFER, made[i], sequence_.name);
+    device_.name(made[i], {sequence_.name, kPartNames[wanted[i]]});
   }
   return {};
 }
 
 template <class Body>
 Result<void> Recording::write(Part part, Body body) {
-  CommandWriter writer(device_, commands_[part], *sets_);
+  CommandWriter writer(device_, commands_[part], device_.compute_family(), *sets_);
   Contents contents;
   const bool runs_often = part == kBlock || part == kLine;
   if (auto begun = writer.begin(runs_often); !begun) return begun;

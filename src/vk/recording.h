@@ -69,6 +69,7 @@ class Recording {
   // and the epilogue, if there is something in it.
   enum Part : std::size_t { kBeginning, kBlock, kLine, kEpilogue };
   static constexpr std::size_t kParts = 4;
+  static constexpr std::array<std::string_view, kParts> kPartNames{"", "block", "line", "epilogue"};
   // What one of them holds.
   struct Contents {
     std::uint64_t launches = 0;

@@ -49,8 +49,8 @@ Result<void> BoundKernel::make_recording(const Launch& launch) {
     step.buffers.push_back({nullptr, 0, bytes});
     // Checked before anything so large is allocated.
     if (auto fits = check_ranges(context_->memory.device(), step); !fits) return fits;
-    auto buffer =
-        context_->memory.make(Place::Control, bytes, kernel->program.buffer(binding.buffer).name);
+    auto buffer = context_->memory.make(Place::Control, bytes,
+                                        {step.name, kernel->program.buffer(binding.buffer).name});
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     step.buffers.back().buffer = *buffer;
     buffers_.push_back(std::move(*buffer));
@@ -157,7 +157,7 @@ Result<PreparedKernel> PreparedKernel::prepare(Device& device, codegen::Kernel k
                                                ir::Program program) {
   auto on = put_on_device(device, std::move(kernel), std::move(program));
   if (!on) return std::unexpected(std::move(on.error()));
-  auto queue = WorkQueue::make(device, device.compute_queue());
+  auto queue = WorkQueue::make(device, device.compute_queue(), "compute queue");
   if (!queue) return std::unexpected((*on)->with_context(std::move(queue.error())));
   return PreparedKernel(
       std::shared_ptr<KernelContext>(new KernelContext{Memory(device), std::move(*queue), *on}));

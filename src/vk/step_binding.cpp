@@ -63,7 +63,7 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
   if (!program) return std::unexpected(ir::to_error(program.error(), "felsite_indirect_gate"));
   auto kernel = pipelines.get(*program);
   if (!kernel) return std::unexpected(std::move(kernel.error()));
-  auto words = memory.make(Place::Control, kGateWords * 4, "indirect gate");
+  auto words = memory.make(Place::Control, kGateWords * 4, {request.name, "gate"});
   if (!words) return std::unexpected(std::move(words.error()));
   // A step that never runs has stopped nothing.
   if (auto zeros = (*words)->write(0, Bytes(kGateWords * 4)); !zeros) return zeros;

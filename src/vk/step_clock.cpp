@@ -12,7 +12,7 @@ std::uint32_t first_query(std::size_t step) { return 2 + 2 * static_cast<std::ui
 
 }  // namespace
 
-Result<StepClock> StepClock::make(const Device& device, std::size_t steps) {
+Result<StepClock> StepClock::make(const Device& device, std::size_t steps, const ObjectName& name) {
   StepClock clock;
   if (device.timestamp_bits() == 0) return clock;
   VkQueryPoolCreateInfo info{};
@@ -21,7 +21,7 @@ Result<StepClock> StepClock::make(const Device& device, std::size_t steps) {
   info.queryCount = first_query(steps);
   const VolkDeviceTable& functions = device.functions();
   auto pool = device.make<VkQueryPool>(functions.vkCreateQueryPool, functions.vkDestroyQueryPool,
-                                       info, "make a query pool");
+                                       info, name);
   if (!pool) return std::unexpected(std::move(pool.error()));
   clock.queries_ = std::move(*pool);
   return clock;

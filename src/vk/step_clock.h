@@ -25,7 +25,7 @@ class StepClock {
   // One that measures nothing.
   StepClock() = default;
   // As good as that where the device has no clock.
-  static Result<StepClock> make(const Device& device, std::size_t steps);
+  static Result<StepClock> make(const Device& device, std::size_t steps, const ObjectName& name);
 
   void begin(CommandWriter& writer) const;
   void end(CommandWriter& writer) const;

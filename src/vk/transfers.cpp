@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "dispatch/counters.h"
-#include "vk/debug_names.h"
 
 namespace felsite::vk {
 
@@ -22,10 +21,14 @@ Result<std::unique_ptr<Transfers>> Transfers::make(Memory& memory, WorkQueue& qu
   return made;
 }
 
+std::uint32_t Transfers::queue_family() const {
+  const DevicePlan& plan = memory_.device().plan();
+  return has_own_queue() ? plan.transfer_family.value_or(plan.compute_family) : plan.compute_family;
+}
+
 Result<void> Transfers::make_piece(Piece& piece) {
   const Device& device = memory_.device();
   const VolkDeviceTable& functions = device.functions();
-  const DevicePlan& plan = device.plan();
   auto upload = memory_.make(Place::Upload, kPieceBytes, "staging upload");
   if (!upload) return std::unexpected(std::move(upload.error()));
   auto readback = memory_.make(Place::Readback, kPieceBytes, "staging readback");
@@ -33,10 +36,9 @@ Result<void> Transfers::make_piece(Piece& piece) {
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
-  info.queueFamilyIndex =
-      has_own_queue() ? plan.transfer_family.value_or(plan.compute_family) : plan.compute_family;
-  auto pool = device.make<VkCommandPool>(
-      functions.vkCreateCommandPool, functions.vkDestroyCommandPool, info, "make a command pool");
+  info.queueFamilyIndex = queue_family();
+  auto pool = device.make<VkCommandPool>(functions.vkCreateCommandPool,
+                                         functions.vkDestroyCommandPool, info, "transfer");
   if (!pool) return std::unexpected(std::move(pool.error()));
   VkCommandBufferAllocateInfo allocation{};
   allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
@@ -49,7 +51,7 @@ Result<void> Transfers::make_piece(Piece& piece) {
   if (result != VK_SUCCESS) {
     return std::unexpected(device.error(result, "allocate a command buffer"));
   }
-  name_object(device, VK_OBJECT_TYPE_COMMAND_BUFFER, commands, "transfer");
+  device.name(commands, "transfer");
   piece = {.upload = std::move(*upload),
            .readback = std::move(*readback),
            .pool = std::move(*pool),
@@ -116,9 +118,10 @@ Result<void> Transfers::submit(Piece& piece, std::span<const Copy> copies, bool 
   const VkResult reset =
       device.functions().vkResetCommandPool(device.handle(), piece.pool.get(), 0);
   if (reset != VK_SUCCESS) return std::unexpected(device.error(reset, "reset a command pool"));
-  const auto no_sets = DescriptorSets::make(device, {});
+  const auto no_sets = DescriptorSets::make(device, {}, "transfer");
   if (!no_sets) return std::unexpected(no_sets.error());
-  CommandWriter writer(device, piece.commands, *no_sets);
+  CommandWriter writer(device, piece.commands, device.snapshot().queue_families[queue_family()],
+                       *no_sets);
   if (auto begun = writer.begin(false); !begun) return begun;
   record(writer, piece, copies, is_upload);
   if (auto ended = writer.end(); !ended) return ended;

@@ -58,6 +58,7 @@ class Transfers {
 
   Transfers(Memory& memory, WorkQueue& queue, WorkQueue& compute)
       : memory_(memory), queue_(queue), compute_(compute) {}
+  std::uint32_t queue_family() const;  // of the queue that copies
   Result<void> make_piece(Piece& piece);
   Result<void> upload_staged(std::span<const UploadRange> uploads);
   Result<void> download_staged(std::span<const DownloadRange> downloads,

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "dispatch/environment.h"
+#include "dispatch/warnings.h"
 
 namespace felsite::vk {
 namespace {
@@ -25,7 +26,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsE
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data,
                                             void* log) {
-  fmt::print(stderr, "felsite: validation: {}\n", data->pMessage);
+  dispatch::warn(fmt::format("validation: {}", data->pMessage));
   static_cast<ValidationLog*>(log)->add(data->pMessage);
   return VK_FALSE;
 }
@@ -43,22 +44,29 @@ Result<Validation> wanted_validation() {
   }
   if (value == "0") return Validation::Off;
   if (!has_layer()) {
-    fmt::print(stderr, "felsite: FELSITE_VALIDATION is set, and {} is not installed.\n",
-               kValidationLayer);
+    dispatch::warn(
+        fmt::format("FELSITE_VALIDATION is set, and {} is not installed.", kValidationLayer));
     return Validation::Off;
   }
   return value == "sync" ? Validation::Synchronization : Validation::On;
 }
 
 void ValidationLog::add(std::string message) {
-  ++count_;
   const std::lock_guard lock(mutex_);
+  ++count_;
   if (kept_.size() < kMostKept) kept_.push_back(std::move(message));
 }
 
-std::vector<std::string> ValidationLog::messages() const {
+std::vector<std::string> ValidationLog::take() {
   const std::lock_guard lock(mutex_);
-  return kept_;
+  count_ = 0;
+  return std::exchange(kept_, {});
+}
+
+ValidationLog& validation_log() {
+  // Never destroyed: devices that are static objects close after everything else.
+  static ValidationLog& log = *new ValidationLog;
+  return log;
 }
 
 VkDebugUtilsMessengerEXT make_messenger(VkInstance instance, const InstanceFunctions& functions,

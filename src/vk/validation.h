@@ -18,24 +18,28 @@ inline constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 enum class Validation : std::uint8_t { Off, On, Synchronization };
 
-// What FELSITE_VALIDATION says. Off, with a word on standard error, where the layer is not
-// installed: the work itself does not depend on it. Needs the loader open.
+// What FELSITE_VALIDATION says. Off, with a warning, where the layer is not installed: the work
+// itself does not depend on it. Needs the loader open.
 Result<Validation> wanted_validation();
 
-// Messages of the layer, which also go to standard error.
+// Messages of the layer, which are warnings too.
 class ValidationLog {
  public:
   void add(std::string message);
   std::uint64_t count() const { return count_; }
-  // The first few; a broken program can repeat one a million times.
-  std::vector<std::string> messages() const;
+  // The first few, as a broken program can repeat one a million times; and forgets them all.
+  std::vector<std::string> take();
 
  private:
   static constexpr std::size_t kMostKept = 32;
   std::atomic<std::uint64_t> count_ = 0;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<std::string> kept_;
 };
+
+// What it said to all instances that the process has made, also about what was left behind when
+// devices closed. Those that a caller brings along have their owner's log.
+ValidationLog& validation_log();
 
 // Fills the log from now on; null if that cannot be arranged. The log must outlive it.
 VkDebugUtilsMessengerEXT make_messenger(VkInstance instance, const InstanceFunctions& functions,

@@ -38,6 +38,7 @@ VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) 
   info.physicalDevice = target.physical_device;
   info.device = target.device;
   info.pVulkanFunctions = &functions;
+  info.pDeviceMemoryCallbacks = &target.on_allocation;
   info.vulkanApiVersion = target.api_version;
   // The first block is an eighth of it. With the allocator's own 256 MiB that would be 32 MiB, and
   // SwiftShader writes zeros all over it before the first small buffer is there.

@@ -19,6 +19,7 @@ struct AllocatorTarget {
   const VolkDeviceTable& functions;
   std::uint32_t api_version;
   bool memory_budget;  // whether VK_EXT_memory_budget was turned on
+  VmaDeviceMemoryCallbacks on_allocation;
 };
 VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator);
 

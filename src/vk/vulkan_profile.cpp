@@ -33,9 +33,7 @@ DeviceProfile profile_of(const Device& device) {
       std::min(snapshot.limits.storage_buffer_range, snapshot.limits.allocation_bytes);
   profile.shared_memory_bytes = mask.limits.shared_bytes;
   profile.timing_quality = device.timestamp_bits() != 0 ? "device timestamps" : "host clock";
-  for (const Quirk& quirk : quirks()) {
-    if (quirk.applies(snapshot)) profile.quirks.emplace_back(quirk.name);
-  }
+  note_quirks(snapshot, profile);
   profile.emulations.emplace_back(
       "Grid barriers are the boundaries between dispatches, or barriers of one workgroup.");
   profile.emulations.emplace_back("f16 and bf16 are computed in 32 bits and rounded.");

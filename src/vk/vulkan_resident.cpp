@@ -4,7 +4,6 @@
 
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
-#include "vk/debug_names.h"
 #include "vk/grid_sequence.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
@@ -220,7 +219,7 @@ Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, 
   const auto engine = current();
   if (engine == nullptr) return made;
   if (const auto buffer = engine->buffers().find(made->resident)) {
-    name_object(engine->device(), VK_OBJECT_TYPE_BUFFER, (*buffer)->handle(), made->label);
+    (*buffer)->name(made->label);
   }
   return made;
 }

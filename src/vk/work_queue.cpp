@@ -15,8 +15,9 @@ std::uint64_t vulkan_timeout(std::chrono::nanoseconds timeout) {
 
 }  // namespace
 
-Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue) {
-  std::unique_ptr<WorkQueue> made(new WorkQueue(device, queue));
+Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue,
+                                                   std::string_view name) {
+  std::unique_ptr<WorkQueue> made(new WorkQueue(device, queue, name));
   if (device.plan().has(RuntimeFeature::TimelineSemaphores)) {
     if (auto timeline = made->make_timeline(); !timeline) {
       return std::unexpected(std::move(timeline.error()));
@@ -36,7 +37,7 @@ Result<void> WorkQueue::make_timeline() {
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
   info.pNext = &type;
   auto made = device_.make<VkSemaphore>(functions.vkCreateSemaphore, functions.vkDestroySemaphore,
-                                        info, "make a semaphore");
+                                        info, name_);
   if (!made) return std::unexpected(std::move(made.error()));
   timeline_ = std::move(*made);
   return {};
@@ -57,8 +58,7 @@ Result<std::shared_ptr<Owned<VkFence>>> WorkQueue::free_fence() {
   }
   VkFenceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-  auto made = device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence, info,
-                                    "make a fence");
+  auto made = device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence, info, name_);
   if (!made) return std::unexpected(std::move(made.error()));
   return std::make_shared<Owned<VkFence>>(std::move(*made));
 }

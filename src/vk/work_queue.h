@@ -20,7 +20,9 @@ inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds:
 class WorkQueue {
  public:
   // Completion is told by one timeline semaphore where the plan has them, else by fences.
-  static Result<std::unique_ptr<WorkQueue>> make(Device& device, VkQueue queue);
+  // `name` outlives it.
+  static Result<std::unique_ptr<WorkQueue>> make(Device& device, VkQueue queue,
+                                                 std::string_view name);
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
@@ -55,7 +57,8 @@ class WorkQueue {
     std::shared_ptr<void> resources;
   };
 
-  WorkQueue(Device& device, VkQueue queue) : device_(device), queue_(queue) {}
+  WorkQueue(Device& device, VkQueue queue, std::string_view name)
+      : device_(device), queue_(queue), name_(name) {}
   Result<void> make_timeline();
   Result<std::shared_ptr<Owned<VkFence>>> free_fence();
   std::vector<Kept> poll();
@@ -63,6 +66,7 @@ class WorkQueue {
 
   Device& device_;
   const VkQueue queue_;
+  const std::string_view name_;  // of what it makes
   Owned<VkSemaphore> timeline_;
 
   // Nothing runs on a lost device: all has ended, but nothing of it well.

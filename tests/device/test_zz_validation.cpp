@@ -1,1 +1,6 @@
-#include "support/validation_log_test.h"
+// Runs last, by its name: what the validation layer, if it is on, said to all tests before.
+#include "support/validation_layer.h"
+
+TEST_CASE("the validation layer has nothing to say to any of these tests") {
+  felsite::test::check_all_was_valid();
+}

@@ -134,7 +134,11 @@ inline Outcome run_binary(const std::string& binary, const Arguments& arguments,
   REQUIRE(waitpid(child, &status, 0) == child);
   // A signal must never look like an exit code.
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  return {code, out_path.empty() ? scratch.read("out") : std::string(), scratch.read("err")};
+  Outcome outcome{code, out_path.empty() ? scratch.read("out") : std::string(),
+                  scratch.read("err")};
+  // Where FELSITE_VALIDATION turns the layer on it must have nothing to say.
+  CHECK_MESSAGE(outcome.err.find("warning: validation") == std::string::npos, outcome.err);
+  return outcome;
 }
 
 inline Outcome run_tool(const Arguments& arguments, std::string_view input = {},

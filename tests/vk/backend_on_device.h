@@ -9,6 +9,7 @@
 
 #include "support/results.h"
 #include "support/run_program.h"
+#include "support/validation_layer.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::test {
@@ -47,14 +48,6 @@ inline ir::Program trapping() {
 inline bool still_works(Backend& backend) {
   const auto outputs = backend.dispatch(add_one(), {bytes_of(Words{41})});
   return outputs && words_of(outputs->front()) == Words{42};
-}
-
-// With FELSITE_VALIDATION the layer must have nothing to say.
-inline void check_silent_layers(const Backend& backend) {
-  const auto engine = must(dynamic_cast<const vk::VulkanBackend&>(backend).engine());
-  const vk::ValidationLog& log = engine->device().instance().validation_log();
-  for (const std::string& message : log.messages()) FAIL_CHECK(message);
-  CHECK(log.count() == 0);
 }
 
 }  // namespace felsite::test

@@ -14,6 +14,7 @@
 #include "felsite/text.h"
 #include "felsite/validate.h"
 #include "support/run_program.h"
+#include "support/validation_layer.h"
 #include "vk/add_scaled.comp.h"
 #include "vk/add_scaled_block.comp.h"
 #include "vk/count_trips.comp.h"
@@ -120,14 +121,6 @@ inline std::unique_ptr<vk::Device> open_test_device(const vk::DeviceWish& wish =
   auto device = vk::open_device(wish);
   if (!device) FAIL(to_string(device.error()));
   return std::move(*device);
-}
-
-// With FELSITE_VALIDATION=1 the layer must have nothing to say.
-inline void check_validation(const vk::Device& device) {
-  for (const std::string& message : device.instance().validation_log().messages()) {
-    FAIL_CHECK(message);
-  }
-  CHECK(device.instance().validation_log().count() == 0);
 }
 
 }  // namespace felsite::test

@@ -110,7 +110,7 @@ TEST_CASE("a step runs where its word is not zero") {
         }
       }
     }
-    check_silent_layers(*bench.backend);
+    check_silent_layers();
   }
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("an earlier step of the same block decides, in each of its runs") {
         }
       }
     }
-    check_silent_layers(*bench.backend);
+    check_silent_layers();
   }
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("what is skipped is measured all the same") {
     CHECK(timing.device_ns.has_value());
     CHECK(timing.step_device_ns.size() == 3);
   }
-  check_silent_layers(*bench.backend);
+  check_silent_layers();
 }
 
 TEST_CASE("steps with one condition share it, but not beyond one that changes it") {
@@ -209,7 +209,7 @@ TEST_CASE("steps with one condition share it, but not beyond one that changes it
   // What stops itself runs, and nothing after it.
   CHECK(recorded({stopping, adding(y, 0), adding(y, 0)}) == Seen{2, 1, 0});
   CHECK(recorded({adding(y, 0), stopping}, 5) == Seen{5, 1, 1});
-  check_silent_layers(*bench.backend);
+  check_silent_layers();
 }
 
 TEST_CASE("a condition begins behind the barrier that makes its word seen") {
@@ -324,7 +324,7 @@ TEST_CASE("words of the host are fresh in each run, and no traffic") {
       CHECK(counts[Counter::Launches] == 3);
       CHECK(recording->block_runs() == 3);
     }
-    check_silent_layers(*bench.backend);
+    check_silent_layers();
   }
 }
 

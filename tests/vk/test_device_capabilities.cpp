@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "vk/device_capabilities.h"
 #include "vk/feature_chain.h"
 #include "vk/quirks.h"
@@ -94,6 +96,28 @@ TEST_CASE("quirks belong to their driver") {
     CHECK_FALSE(quirk.name.empty());
     CHECK_FALSE(quirk.why.empty());
   }
+}
+
+TEST_CASE("a quirk takes back what the profile promised") {
+  const auto noted = [](VkDriverId driver) {
+    DeviceSnapshot device = lavapipe("Mesa 25.0.7");
+    device.driver = driver;
+    DeviceProfile profile;
+    profile.persistent_threads = true;
+    profile.f64 = true;
+    note_quirks(device, profile);
+    CHECK(profile.f64);
+    return profile;
+  };
+  const DeviceProfile on_lavapipe = noted(VK_DRIVER_ID_MESA_LLVMPIPE);
+  CHECK_FALSE(on_lavapipe.persistent_threads);
+  CHECK(std::ranges::count(on_lavapipe.quirks, "lavapipe-not-co-resident") == 1);
+  const DeviceProfile on_swiftshader = noted(VK_DRIVER_ID_GOOGLE_SWIFTSHADER);
+  CHECK_FALSE(on_swiftshader.persistent_threads);
+  CHECK(std::ranges::count(on_swiftshader.quirks, "swiftshader-not-co-resident") == 1);
+  const DeviceProfile on_hardware = noted(VK_DRIVER_ID_MESA_RADV);
+  CHECK(on_hardware.persistent_threads);
+  CHECK(on_hardware.quirks.empty());
 }
 
 TEST_CASE("a feature needs what it builds on") {

@@ -314,11 +314,12 @@ TEST_CASE("capabilities given as such are held against the device, and the list 
 TEST_CASE("a plan names the quirks of its driver, and lowers around them") {
   const DevicePlan plan = plan_of(software_device());
   CHECK(plan.quirks == std::vector<std::string>{"lavapipe-loop-limiter", "lavapipe-float-zeros",
-                                                "lavapipe-linear-subgroups"});
+                                                "lavapipe-linear-subgroups",
+                                                "lavapipe-not-co-resident"});
   CHECK(plan.capabilities.loop_budget == 65535);
   DeviceSnapshot later = software_device();
   later.driver_info = "Mesa 25.0.7";
-  CHECK(plan_of(later).quirks.size() == 3);
+  CHECK(plan_of(later).quirks.size() == 4);
   CHECK(plan_of(later).capabilities.loop_budget == 0);
   // What a driver does badly is left alone there, unless it is asked for by name.
   CHECK(plan.has(RuntimeFeature::PushDescriptors));
