@@ -240,6 +240,7 @@ void walk(const Scenario& scenario, Walk& seen) {
   for (std::size_t call = 0; call < calls.size(); ++call) {
     const std::vector<FaultKind>& each = kinds[call];
     for (std::size_t i = 0; i < each.size(); ++i) {
+      if (each[i] == FaultKind::Timeout && scenario.has_no_timeouts) continue;
       if (!is_wanted(scenario, call + seen.number, i, each.size())) {
         ++seen.left_out;
         continue;

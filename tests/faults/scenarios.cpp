@@ -306,6 +306,15 @@ Result<void> closing(Backend& backend) {
   return backend.shutdown();
 }
 
+// Nobody waits for the work but the shutdown.
+Result<void> closing_under_way(Backend& backend) {
+  DispatchConfig config;
+  config.grid_override = {{20000, 1, 1}};
+  auto pending = backend.dispatch_async(add_one(), {bytes_of(Words{1})}, config);
+  if (!pending) return plain(std::move(pending));
+  return backend.shutdown();
+}
+
 }  // namespace
 
 std::vector<Scenario> scenarios() {
@@ -327,6 +336,10 @@ std::vector<Scenario> scenarios() {
       {.name = "trap", .run = trapping, .ends_with = ErrorCode::Trapped},
       {.name = "flush", .run = flushing, .has_cache_file = true},
       {.name = "closing", .run = closing, .has_cache_file = true, .closes = true},
+      {.name = "closing under way",
+       .run = closing_under_way,
+       .closes = true,
+       .has_no_timeouts = true},
   };
   const std::vector<Scenario> grids = grid_scenarios();
   all.insert(all.end(), grids.begin(), grids.end());

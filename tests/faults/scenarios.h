@@ -22,6 +22,8 @@ struct Scenario {
   bool has_cache_file = false;
   // The backend is shut down then.
   bool closes = false;
+  // A wait that times out means that the work never ends, and all that it uses has to stay.
+  bool has_no_timeouts = false;
   // What one dispatch of the device takes, on each axis.
   std::uint32_t most_workgroups = UINT32_MAX;
   // Each call fails with one of its results, not with all of them.
