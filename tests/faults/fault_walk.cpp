@@ -257,11 +257,18 @@ void walk(const Scenario& scenario, Walk& seen) {
 
 void report(const Walk& seen) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
-  MESSAGE(fmt::format(
-      "mask `{}`: {} faults in {} functions, {} errors, {} overcome; left out: {} "
-      "results of calls in scenarios that take long{}; the longest run took {:.0f} ms",
-      seen.mask, seen.faults, seen.functions.size(), seen.errors, seen.overcome, seen.left_out,
-      is_sparing() ? ", or of any" : "", Milliseconds(seen.longest).count()));
+  std::string text =
+      fmt::format("mask `{}`: {} faults in {} functions, {} errors, {} overcome", seen.mask,
+                  seen.faults, seen.functions.size(), seen.errors, seen.overcome);
+  if (seen.left_out != 0) {
+    text += fmt::format("; {} left out: {}", seen.left_out,
+                        is_sparing() ? "each call with one result, or one call of four"
+                                     : "in what takes long each call with one result");
+  }
+  if (seen.longest.count() != 0) {
+    text += fmt::format("; the longest run took {:.0f} ms", Milliseconds(seen.longest).count());
+  }
+  MESSAGE(text);
 }
 
 }  // namespace felsite::test

@@ -155,10 +155,10 @@ std::vector<Scenario> grid_scenarios() {
       {"grid barriers", resident_form},
       {.name = "grid barriers, by flag", .run = resident_form_by_flag, .takes_long = true},
       {.name = "way on the device", .run = way_on_device, .takes_long = true},
-      {"one workgroup", one_workgroup},
+      {.name = "one workgroup", .run = one_workgroup, .takes_long = true},
       {.name = "host split", .run = host_split, .takes_long = true},
       {.name = "resident passes", .run = resident_passes, .takes_long = true},
-      {.name = "grid in parts", .run = grid_in_parts, .most_workgroups = 2},
+      {.name = "grid in parts", .run = grid_in_parts, .most_workgroups = 2, .takes_long = true},
   };
 }
 
