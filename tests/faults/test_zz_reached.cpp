@@ -4,9 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "dispatch/environment.h"
@@ -43,25 +44,38 @@ FunctionNames not_reached() {
   return names;
 }
 
-bool can_fail(const std::string& function) {
-  static const std::regex cannot(
-      "vk(Cmd|Destroy|Free|GetPhysicalDevice|Get.*MemoryRequirements).*|vkGet.*ProcAddr|"
-      "vkGetDeviceQueue|vkUnmapMemory|vkUpdateDescriptorSets");
-  return !std::regex_match(function, cannot);
+bool can_fail(std::string_view function) {
+  for (const std::string_view start : {"vkCmd", "vkDestroy", "vkFree", "vkGetPhysicalDevice"}) {
+    if (function.starts_with(start)) return false;
+  }
+  for (const std::string_view part : {"MemoryRequirements", "ProcAddr"}) {
+    if (function.contains(part)) return false;
+  }
+  return function != "vkGetDeviceQueue" && function != "vkUnmapMemory" &&
+         function != "vkUpdateDescriptorSets";
+}
+
+// Words that begin with vk and a capital letter.
+void add_functions(std::string_view source, FunctionNames& names) {
+  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = source.find("vk"); at != source.npos; at = source.find("vk", at + 1)) {
+    const bool begins = at == 0 || (!in_name(source[at - 1]) && source[at - 1] != '_');
+    std::string_view name = source.substr(at);
+    name = name.substr(
+        0, static_cast<std::size_t>(std::ranges::find_if_not(name, in_name) - name.begin()));
+    const bool is_function = name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2]));
+    if (begins && is_function && can_fail(name)) names.emplace(name);
+  }
 }
 
 FunctionNames named_in_sources() {
   FunctionNames names;
-  const std::regex function("\\bvk[A-Z][A-Za-z0-9]+");
   const std::filesystem::path folder = std::filesystem::path(FELSITE_SOURCE_DIR) / "src/vk";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
-    const std::string source = text.str();
-    for (std::sregex_iterator at(source.begin(), source.end(), function), end; at != end; ++at) {
-      if (can_fail(at->str())) names.insert(at->str());
-    }
+    add_functions(text.str(), names);
   }
   return names;
 }
