@@ -1,6 +1,7 @@
 #include "vk/work_queue.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "dispatch/counters.h"
 
@@ -212,17 +213,24 @@ std::uint64_t WorkQueue::in_flight() {
 }
 
 bool WorkQueue::drain(std::chrono::nanoseconds grace) {
-  Ticket last = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    last = last_;
-  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + grace;
+  const Ticket last = last_ticket();
   if (last == 0) return true;
-  const auto waited = wait(last, grace);
-  std::vector<Kept> ended;
-  const std::lock_guard lock(mutex_);
-  ended = poll();
-  return done_ >= last;
+  while (true) {
+    const Clock::duration left = std::max(end - Clock::now(), Clock::duration::zero());
+    const auto waited = wait(last, left);
+    {
+      std::vector<Kept> ended;
+      const std::lock_guard lock(mutex_);
+      ended = poll();
+      if (done_ >= last) return true;
+    }
+    // A wait that fails while there is time says nothing about the work.
+    const bool time_is_over = waited || waited.error().code == ErrorCode::Timeout;
+    if (time_is_over || left == Clock::duration::zero()) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 void WorkQueue::leak() {

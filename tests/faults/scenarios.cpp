@@ -4,19 +4,11 @@
 #include <string>
 
 #include "dispatch/resident_checks.h"
-#include "felsite/text.h"
-#include "support/run_program.h"
+#include "faults/scenario_support.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::test {
 namespace {
-
-using Handles = std::vector<ResidentHandle>;
-
-ir::Program program_of(std::string_view text) {
-  auto program = ir::parse(text);
-  return program ? *program : ir::Program();
-}
 
 const ir::Program& add_one() {
   static const ir::Program program = program_of(
@@ -53,42 +45,6 @@ const ir::Program& many_lengths() {
   return program;
 }
 
-Result<void> expect(bool right) {
-  if (right) return {};
-  return std::unexpected(Error{.code = ErrorCode::Unknown,
-                               .message = "The scenario got a wrong result.",
-                               .fix = "mend the backend.",
-                               .context = {}});
-}
-
-template <class T>
-Result<void> plain(Result<T> result) {
-  if (!result) return std::unexpected(std::move(result.error()));
-  return {};
-}
-
-// Resident buffers that are freed on every path.
-class Buffers {
- public:
-  explicit Buffers(Backend& backend) : backend_(backend) {}
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers() {
-    for (const ResidentHandle& handle : handles_) static_cast<void>(backend_.free_resident(handle));
-  }
-  Result<void> allocate(std::initializer_list<std::uint64_t> sizes) {
-    auto handles = backend_.allocate_resident_many(std::vector<std::uint64_t>(sizes));
-    if (!handles) return std::unexpected(std::move(handles.error()));
-    handles_ = std::move(*handles);
-    return {};
-  }
-  const ResidentHandle& operator[](std::size_t i) const { return handles_[i]; }
-
- private:
-  Backend& backend_;
-  Handles handles_;
-};
-
 Result<void> dispatch_forms(Backend& backend) {
   const std::vector<Bytes> inputs{bytes_of(Words{1, 2, 3})};
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
@@ -109,7 +65,8 @@ Result<void> timed_dispatch(Backend& backend) {
 }
 
 Result<void> borrowed_memory(Backend& backend) {
-  static const Bytes large(std::size_t{2} << 20);
+  // At the beginning of a page, where every device takes it.
+  alignas(4096) static const std::array<std::byte, std::size_t{2} << 20> large{};
   const Bytes small = bytes_of(Words{9});
   const std::vector<ByteSpan> spans{large, small};
   auto outputs = backend.dispatch_borrowed(copy(), spans);
@@ -303,25 +260,91 @@ Result<void> flushing(Backend& backend) {
   return backend.flush();
 }
 
-constexpr std::array kScenarios{
-    Scenario{"dispatch", dispatch_forms},
-    Scenario{"timed dispatch", timed_dispatch},
-    Scenario{"borrowed memory", borrowed_memory},
-    Scenario{"parameter block", parameter_block},
-    Scenario{"asynchronous", asynchronous},
-    Scenario{"compiled", compiled},
-    Scenario{"resident memory", resident_memory},
-    Scenario{"submissions", submissions},
-    Scenario{"indirect", indirect},
-    Scenario{"watched", watched},
-    Scenario{"static uploads", static_uploads},
-    Scenario{"trap", trapping, ErrorCode::Trapped},
-    Scenario{"flush", flushing},
-};
+Result<void> device_buffers(Backend& backend) {
+  std::vector<DeviceBuffer> buffers;
+  const auto run = [&]() -> Result<void> {
+    for (const char* const label : {"from", "to"}) {
+      auto made = backend.allocate_device_buffer(8, label);
+      if (!made) return plain(std::move(made));
+      buffers.push_back(std::move(*made));
+    }
+    const Bytes input = bytes_of(Words{5, 6});
+    if (auto done = backend.upload_resident(buffers[0].resident, input); !done) return done;
+    if (auto done = backend.dispatch_device_buffers(copy(), buffers); !done) {
+      return plain(std::move(done));
+    }
+    auto result = backend.download_resident(buffers[1].resident);
+    if (!result) return plain(std::move(result));
+    return expect(*result == input);
+  };
+  auto done = run();
+  for (const DeviceBuffer& buffer : buffers) {
+    if (auto freed = backend.free_device_buffer(buffer); done && !freed) done = std::move(freed);
+  }
+  return done;
+}
+
+// More than the staging memory takes in one piece; where nothing is staged there is nothing to do.
+Result<void> large_transfers(Backend& backend) {
+  const auto engine = dynamic_cast<vk::VulkanBackend&>(backend).engine();
+  if (!engine) return plain(engine);
+  const vk::MemoryStrategy& memory = (*engine)->device().plan().memory;
+  if (memory.writes_in_place && memory.reads_in_place) return {};
+  static const Bytes large = bytes_of(counting((std::uint32_t{4} << 20) / 4 + 100));
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({large.size()}); !done) return done;
+  if (auto done = backend.upload_resident(buffers[0], large); !done) return done;
+  auto result = backend.download_resident(buffers[0]);
+  if (!result) return plain(std::move(result));
+  return expect(*result == large);
+}
+
+Result<void> nothing(Backend&) { return {}; }
+
+Result<void> closing(Backend& backend) {
+  if (auto done = run_small_dispatch(backend); !done) return done;
+  return backend.shutdown();
+}
+
+// Nobody waits for the work but the shutdown.
+Result<void> closing_under_way(Backend& backend) {
+  DispatchConfig config;
+  config.grid_override = {{20000, 1, 1}};
+  auto pending = backend.dispatch_async(add_one(), {bytes_of(Words{1})}, config);
+  if (!pending) return plain(std::move(pending));
+  return backend.shutdown();
+}
 
 }  // namespace
 
-std::span<const Scenario> scenarios() { return kScenarios; }
+std::vector<Scenario> scenarios() {
+  std::vector<Scenario> all{
+      {.name = "opening", .run = nothing, .faults_in_opening = true, .has_cache_file = true},
+      {"dispatch", dispatch_forms},
+      {"timed dispatch", timed_dispatch},
+      {"borrowed memory", borrowed_memory},
+      {"parameter block", parameter_block},
+      {.name = "asynchronous", .run = asynchronous, .takes_long = true},
+      {.name = "compiled", .run = compiled, .takes_long = true},
+      {"resident memory", resident_memory},
+      {"large transfers", large_transfers},
+      {"device buffers", device_buffers},
+      {.name = "submissions", .run = submissions, .takes_long = true},
+      {"indirect", indirect},
+      {.name = "watched", .run = watched, .takes_long = true},
+      {"static uploads", static_uploads},
+      {.name = "trap", .run = trapping, .ends_with = ErrorCode::Trapped},
+      {.name = "flush", .run = flushing, .has_cache_file = true},
+      {.name = "closing", .run = closing, .has_cache_file = true, .closes = true},
+      {.name = "closing under way",
+       .run = closing_under_way,
+       .closes = true,
+       .has_no_timeouts = true},
+  };
+  const std::vector<Scenario> grids = grid_scenarios();
+  all.insert(all.end(), grids.begin(), grids.end());
+  return all;
+}
 
 Result<void> run_small_dispatch(Backend& backend) {
   auto outputs = backend.dispatch(add_one(), {bytes_of(Words{41})});
