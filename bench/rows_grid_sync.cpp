@@ -130,37 +130,20 @@ std::vector<Case> scaling_cases(bool) {
 // A search down a chain: as many levels as nodes, and one node in each.
 constexpr std::uint32_t kNodes = 10'000;
 
-// Takes the nodes of one queue and fills the other. A pass is a level. Few lanes, as for the peer:
-// those without a node cost a software driver as much as those that have one.
+// A pass is a level. Nodes have one edge each, so a level is one node.
 constexpr std::string_view kChain = R"(
-program chain workgroup(8) {
+program chain workgroup(1) {
   readonly next: u32[10000];
   readwrite reached: u32[10000];
-  readwrite queue: u32[20000];
-  readwrite size: u32[2];
-  readwrite level: u32[1];
+  readwrite at: u32[1];
   output changed: u32[1];
-  let now = level[0] & 1;
-  let from = now * 10000;
-  let count = size[now];
-  loop round in 0..(count + 7) / 8 {
-    let at = round * 8 + local.x;
-    if at < count {
-      let node = next[queue[from + at]];
-      if node < 10000 {
-        if atomic_exchange(reached[node], 1) == 0 {
-          let slot = atomic_add(size[1 - now], 1);
-          queue[10000 - from + slot] = node;
-          changed[0] = 1;
-        }
-      }
+  let node = next[at[0]];
+  if node < 10000 {
+    if reached[node] == 0 {
+      reached[node] = 1;
+      at[0] = node;
+      changed[0] = 1;
     }
-  }
-  gridsync;
-  if local.x == 0 {
-    let done = level[0];
-    size[done & 1] = 0;
-    level[0] = done + 1;
   }
 })";
 
@@ -175,15 +158,14 @@ Bytes chain_edges() {
   return words(std::move(next));
 }
 // The first node is where the search begins.
-Bytes chain_start(std::size_t count, std::uint32_t first) {
-  std::vector<std::uint32_t> values(count);
-  values[0] = first;
-  return words(std::move(values));
+Bytes chain_start() {
+  std::vector<std::uint32_t> reached(kNodes);
+  reached[0] = 1;
+  return words(std::move(reached));
 }
 
 std::shared_ptr<GridJob> chain_job(const std::shared_ptr<Backend>& backend, GridSync form) {
-  std::vector<Bytes> inputs{chain_edges(), chain_start(kNodes, 1), chain_start(2 * kNodes, 0),
-                            chain_start(2, 1), chain_start(1, 0)};
+  std::vector<Bytes> inputs{chain_edges(), chain_start(), words({0})};
   const DispatchConfig config{.grid_override = std::array{1u, 1u, 1u},
                               .fixpoint_iterations = 2 * kNodes,
                               .convergence = {Convergence::Kind::Flag, "changed"},
@@ -194,22 +176,20 @@ std::shared_ptr<GridJob> chain_job(const std::shared_ptr<Backend>& backend, Grid
   return job;
 }
 
-// A dispatch for each level, all in one command buffer. It knows how many there are, keeps a size
-// for each, and so has nothing to clear and nothing to ask.
+// A dispatch for each level, all in one command buffer. It knows how many there are, and so has
+// nothing to ask.
 class RawChain {
  public:
   explicit RawChain(const SharedRawDevice& device)
       : passes_(device, std::array{compile_glsl(peers::chain_level)},
-                std::array<std::uint64_t, 4>{kNodes * 4, kNodes * 4, kNodes * 8, kNodes * 4 + 4},
-                2),
+                std::array<std::uint64_t, 3>{kNodes * 4, kNodes * 4, 4}, 1),
         edges_(chain_edges()),
-        reached_(chain_start(kNodes, 1)) {
+        reached_(chain_start()) {
     passes_.record([&] {
       passes_.use_kernel(0);
       passes_.push(0, std::array{kNodes});
       for (std::uint32_t level = 0; level < kNodes; ++level) {
         if (level != 0) passes_.barrier();
-        passes_.push(1, std::array{level});
         passes_.dispatch(1);
       }
     });
@@ -218,8 +198,6 @@ class RawChain {
     std::memcpy(passes_.mapped(0), edges_.data(), edges_.size());
     std::memcpy(passes_.mapped(1), reached_.data(), reached_.size());
     std::memset(passes_.mapped(2), 0, 4);
-    std::memset(passes_.mapped(3), 0, kNodes * 4 + 4);
-    std::memset(passes_.mapped(3), 1, 1);
     passes_.run();
     result_.assign(passes_.mapped(1), passes_.mapped(1) + kNodes * 4);
   }

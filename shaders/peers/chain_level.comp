@@ -1,23 +1,18 @@
-// Peer of the benchmarks: one level of a search in a graph whose nodes have one edge each. It takes
-// the nodes of the queue that the level before has filled, and fills the next one.
+// Peer of the benchmarks: one level of a search in a graph whose nodes have one edge each, so that
+// a level is one node: from where the level before has come to, to the next node.
 #version 450
 
-layout(local_size_x = 8) in;
+layout(local_size_x = 1) in;
 
 layout(std430, binding = 0) restrict readonly buffer Edges { uint next[]; };
 layout(std430, binding = 1) restrict buffer Reached { uint reached[]; };
-layout(std430, binding = 2) restrict buffer Queues { uint queue[]; };  // two, by turns
-layout(std430, binding = 3) restrict buffer Sizes { uint size[]; };    // of the queue of each level
-layout(push_constant) uniform Parameters { uint n; uint level; };
+layout(std430, binding = 2) restrict buffer At { uint at; };
+layout(push_constant) uniform Parameters { uint n; };
 
 void main() {
-  uint count = size[level];
-  uint from = (level & 1) * n;
-  uint to = n - from;
-  for (uint at = gl_LocalInvocationIndex; at < count; at += 8) {
-    uint node = next[queue[from + at]];
-    if (node < n && atomicExchange(reached[node], 1) == 0) {
-      queue[to + atomicAdd(size[level + 1], 1)] = node;
-    }
+  uint node = next[at];
+  if (node < n && reached[node] == 0) {
+    reached[node] = 1;
+    at = node;
   }
 }

@@ -15,9 +15,11 @@ constexpr std::uint64_t kRun = 4;
 constexpr std::uint64_t kConverged = 8;
 constexpr std::uint64_t kPassBytes = 16;
 
-// Passes of one dispatch: long enough that starting it costs little beside them, and short enough
-// for a display or a watchdog.
-constexpr std::uint32_t kPassesAtOnce = 2048;
+// Passes of one dispatch: so many that starting it costs little beside them, and few enough for a
+// display or a watchdog, which goes by what they do.
+constexpr std::uint64_t kInvocationsAtOnce = std::uint64_t{1} << 24;
+constexpr std::uint64_t kFewestPassesAtOnce = 2048;
+constexpr std::uint64_t kMostPassesAtOnce = 16384;
 
 // Then the first pass is the last one.
 bool flag_is_never_set(const GridRequest& request) {
@@ -61,7 +63,6 @@ class OneWorkgroupStep {
       record.counted = BufferSlice{passes_, kRun, 4};
       record.converged = BufferSlice{passes_, kConverged, 4};
     }
-    record.launches_in_pass = 1;
     return {};
   }
 
@@ -157,7 +158,6 @@ class OneWorkgroupStep {
                     .parameters = std::move(*parameters),
                     .name = request_.name,
                     .caller_step = 0};
-    step.counts_as_launch = false;
     for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
       step.buffers.push_back(slices_[binding.buffer]);
     }
@@ -172,9 +172,20 @@ class OneWorkgroupStep {
     return {};
   }
 
+  // Of a grid that fits one workgroup; at least one.
+  std::uint64_t invocations() const {
+    const auto& size = request_.program.workgroup_size();
+    std::uint64_t count = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      count *= std::uint64_t{request_.grid[axis]} * size[axis];
+    }
+    return count;
+  }
+
   codegen::PassLoop pass_loop(const GridSegment& segment) const {
     codegen::PassLoop passes;
-    passes.most = kPassesAtOnce;
+    passes.most = static_cast<std::uint32_t>(
+        std::clamp(kInvocationsAtOnce / invocations(), kFewestPassesAtOnce, kMostPassesAtOnce));
     const bool has_flag = request_.config.convergence.kind == Convergence::Kind::Flag;
     for (BufferId id = 0; id < segment.buffers.size(); ++id) {
       const SegmentBuffer& buffer = segment.buffers[id];
