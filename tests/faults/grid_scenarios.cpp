@@ -85,7 +85,7 @@ Result<void> resident_form(Backend& backend) {
   return run_spread(backend, GridSync::Resident, 6, Words(8, 1), Words(8, 2));
 }
 
-// More passes than stand one after the other: a block of them, which the host submits again.
+// More passes than stand one after the other: some, and a block of them that the host watches.
 Result<void> resident_form_by_flag(Backend& backend) {
   auto outputs = backend.dispatch(spread_by_flag(), {bytes_of(falling())},
                                   until_flag(two_workgroups(GridSync::Resident, 65)));
