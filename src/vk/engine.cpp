@@ -223,16 +223,22 @@ void Engine::abandon(Running running) {
   const Ticket ticket = running.ticket;
   if (running.recording != nullptr) {
     const std::lock_guard lock(users_mutex_);
+    forget_ended();
     abandoned_.push_back({ticket, running.recording});
   }
   queue().keep(ticket, std::make_shared<Running>(std::move(running)));
+}
+
+// With the lock held.
+void Engine::forget_ended() {
+  std::erase_if(abandoned_, [](const Abandoned& run) { return run.recording.expired(); });
 }
 
 Result<void> Engine::until_unused(const Buffer& buffer) {
   Ticket last = 0;
   {
     const std::lock_guard lock(users_mutex_);
-    std::erase_if(abandoned_, [](const Abandoned& run) { return run.recording.expired(); });
+    forget_ended();
     for (const Abandoned& run : abandoned_) {
       const auto recording = run.recording.lock();
       if (recording != nullptr && recording->uses(&buffer)) last = std::max(last, run.ticket);

@@ -108,6 +108,7 @@ class Engine {
   Result<bool> look_at_work(Running& running);
   Result<void> look_at_clock(Running& running, std::chrono::steady_clock::time_point ended);
   Result<void> go_on(Running& running);
+  void forget_ended();
   Result<void> make_parts(std::unique_ptr<Device> device,
                           std::optional<std::filesystem::path> cache_folder);
 
