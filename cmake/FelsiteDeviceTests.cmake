@@ -58,6 +58,7 @@ set(felsite_conformance_masks
     -synchronization2
     -push_descriptors
     -in_place_memory
+    -in_place_reads
     transfer_queue,-in_place_memory
     -external_host_memory
     -conditional_rendering)

@@ -68,6 +68,14 @@ void plan_memory(const DeviceSnapshot& device, DevicePlan& plan) {
       (plan.memory.writes_in_place || plan.memory.reads_in_place)) {
     plan.memory = {.why = "The mask leaves memory in place unused, so bytes are staged."};
   }
+  if (!plan.has(RuntimeFeature::InPlaceReads) && plan.memory.reads_in_place) {
+    plan.memory = {.writes_in_place = true,
+                   .why =
+                       "The host writes in place; the mask leaves reading so unused, so that is "
+                       "staged."};
+  }
+  plan.runtime.set(static_cast<std::size_t>(RuntimeFeature::InPlaceReads),
+                   plan.memory.reads_in_place);
   plan.notes.push_back(plan.memory.why);
 }
 

@@ -16,6 +16,8 @@ constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
     {RuntimeFeature::PushDescriptors, "push_descriptors", "VK_KHR_push_descriptor"},
     {RuntimeFeature::InPlaceMemory, "in_place_memory",
      "device memory that the host writes, and reads where that is fast, without staging"},
+    {RuntimeFeature::InPlaceReads, "in_place_reads",
+     "of in_place_memory, the reading: not where it goes past the host's cache"},
     {RuntimeFeature::TransferQueue, "transfer_queue",
      "copies on a queue of their own; the compute queue stands in where a device has none"},
     {RuntimeFeature::ExternalHostMemory, "external_host_memory", "VK_EXT_external_memory_host"},
@@ -48,6 +50,7 @@ RuntimeFeatures runtime_features_of(const DeviceSnapshot& device) {
           device.limits.push_descriptors != 0);
   const MemoryStrategy memory = memory_strategy(device);
   set(RuntimeFeature::InPlaceMemory, memory.writes_in_place || memory.reads_in_place);
+  set(RuntimeFeature::InPlaceReads, memory.reads_in_place);
   set(RuntimeFeature::TransferQueue, transfer_family(device).has_value());
   set(RuntimeFeature::ExternalHostMemory,
       device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&

@@ -19,6 +19,7 @@ enum class RuntimeFeature : std::uint8_t {
   Synchronization2,
   PushDescriptors,
   InPlaceMemory,  // device memory that the host writes and reads itself, instead of staging
+  InPlaceReads,   // that reading it is fast as well: not where the host's cache is not used
   TransferQueue,
   ExternalHostMemory,
   MemoryBudget,

@@ -79,6 +79,7 @@ TEST_CASE("an integrated device: in place, and no queue for copies as there are 
   CHECK(plan.memory.writes_in_place);
   CHECK(plan.memory.reads_in_place);
   CHECK_FALSE(plan.transfer_family);
+  CHECK(plan.has(RuntimeFeature::InPlaceReads));
   CHECK_FALSE(plan.has(RuntimeFeature::TransferQueue));
   CHECK(notes(plan, "nothing is staged"));
 
@@ -86,6 +87,16 @@ TEST_CASE("an integrated device: in place, and no queue for copies as there are 
     CHECK(masked(integrated_device(), "-in_place_memory").transfer_family == 1);
     CHECK(masked(integrated_device(), "transfer_queue").transfer_family == 1);
     CHECK_FALSE(masked(integrated_device(), "-in_place_memory,-transfer_queue").transfer_family);
+  }
+  SUBCASE("it can be read by staging, as a device past the host's cache is") {
+    const DevicePlan staged = masked(integrated_device(), "-in_place_reads");
+    CHECK(staged.memory.writes_in_place);
+    CHECK_FALSE(staged.memory.reads_in_place);
+    CHECK_FALSE(staged.has(RuntimeFeature::InPlaceReads));
+    CHECK(staged.has(RuntimeFeature::InPlaceMemory));
+    CHECK(staged.transfer_family == 1);
+    CHECK(notes(staged, "leaves reading so unused"));
+    CHECK_FALSE(masked(integrated_device(), "-in_place_memory").has(RuntimeFeature::InPlaceReads));
   }
 }
 
@@ -181,7 +192,8 @@ TEST_CASE("a device that is not fully Vulkan has its extension turned on, under 
 TEST_CASE("each runtime feature can be masked off, and only what needs it goes with it") {
   DeviceSnapshot device = rebar_device();
   const DevicePlan whole = plan_of(device);
-  REQUIRE(whole.runtime.all());
+  constexpr auto kReads = static_cast<std::size_t>(RuntimeFeature::InPlaceReads);
+  REQUIRE(RuntimeFeatures(whole.runtime).set(kReads).all());  // it reads by staging
   for (std::size_t i = 0; i < kRuntimeFeatureCount; ++i) {
     const RuntimeFeatureInfo& row = info(static_cast<RuntimeFeature>(i));
     CAPTURE(row.name);
@@ -249,7 +261,8 @@ TEST_CASE("`all` asks kernels' features of the device, and of the runtime's what
   const auto refused = plan_device(std::vector{device}, {.mask = "all"});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message.find("int64") != std::string::npos);
-  CHECK(split_mask("none,all", runtime_features_of(rebar_device())).on.all());
+  const RuntimeFeatures rebar = runtime_features_of(rebar_device());
+  CHECK(split_mask("none,all", rebar).on == rebar);
   CHECK(split_mask("all", runtime_features_of(device)).on.none());
 }
 

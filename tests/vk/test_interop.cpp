@@ -162,7 +162,8 @@ TEST_CASE("what the caller did not turn on is not used, however much the device 
     // Neither of these has to be turned on.
     CHECK(mask.has(Feature::SubgroupBallot));
     CHECK(device->has(RuntimeFeature::InPlaceMemory));
-    CHECK(device->plan().runtime.count() == 1);
+    CHECK(device->has(RuntimeFeature::InPlaceReads));
+    CHECK(device->plan().runtime.count() == 2);
     CHECK(device->plan().extensions.empty());
     check_kernel(*device);
     check_lowered(*device);
