@@ -9,7 +9,7 @@ namespace felsite::vk {
 VulkanBackend::VulkanBackend(BackendSettings settings)
     : settings_(std::move(settings)), static_uploads_(*this, settings_.static_budget) {}
 
-Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) {
+Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) try {
   std::unique_ptr<VulkanBackend> backend(new VulkanBackend(std::move(settings)));
   auto engine = backend->open_engine();
   if (!engine) return std::unexpected(std::move(engine.error()));
@@ -17,6 +17,8 @@ Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings setti
   backend->feature_key_ = feature_key_of((*engine)->device());
   backend->engine_ = std::move(*engine);
   return backend;
+} catch (const std::bad_alloc&) {
+  return std::unexpected(dispatch::host_out_of_memory());
 }
 
 VulkanBackend::~VulkanBackend() {
@@ -106,7 +108,7 @@ bool VulkanBackend::device_lost() const {
   return open != nullptr && open->is_lost();
 }
 
-Result<void> VulkanBackend::try_recover() {
+Result<void> VulkanBackend::try_recover() try {
   const dispatch::HostSlice slice("try_recover");
   const auto ticket = gate_.enter();
   if (!ticket) return std::unexpected(ticket.error());
@@ -115,14 +117,18 @@ Result<void> VulkanBackend::try_recover() {
   auto fresh = open_engine();
   if (!fresh) return std::unexpected(std::move(fresh.error()));
   std::shared_ptr<Engine> lost = std::move(*fresh);
+  // It may be another device: the one that was lost may be gone.
+  DeviceProfile profile = lost->profile();
+  std::string feature_key = feature_key_of(lost->device());
   static_uploads_.forget();
   const std::lock_guard lock(mutex_);
   std::swap(engine_, lost);  // the lost one goes without the lock, with the last that uses it
-  // It may be another device: the one that was lost may be gone.
-  profile_ = engine_->profile();
-  feature_key_ = feature_key_of(engine_->device());
+  profile_ = std::move(profile);
+  feature_key_ = std::move(feature_key);
   ++recoveries_;
   return {};
+} catch (const std::bad_alloc&) {
+  return std::unexpected(dispatch::host_out_of_memory());
 }
 
 PipelineCacheSnapshot VulkanBackend::pipeline_cache_snapshot() const {

@@ -1,5 +1,7 @@
 // What a run in segments moves between host and device, and what it counts.
+#include "felsite/grid_sync.h"
 #include "felsite/telemetry.h"
+#include "felsite/vulkan.h"
 #include "grid_sync/forms.h"
 
 using namespace felsite;
@@ -79,6 +81,32 @@ TEST_CASE("a fixpoint moves its inputs once and its outputs once, in every form 
       CHECK(counts[Counter::DownloadBytes] == 16 + 4);
     }
   }
+}
+
+TEST_CASE("what lives across barriers takes memory on the device, and is no traffic") {
+  if (!on_vulkan()) return;
+  const ir::Program program = valid_program(R"(program p workgroup(64) {
+    readwrite x: u32[];
+    let mine = x[invocation.x];
+    gridsync;
+    x[len(x) - 1 - invocation.x] = mine;
+  })");
+  constexpr std::uint32_t kCount = 64 * 64;
+  const GridSyncPlan plan = must(plan_grid_sync(program));
+  CHECK(kept_bytes(plan, {64, 1, 1}) == kCount * 4);
+  const auto backend = must(make_vulkan_backend());  // with nothing on the device yet
+  const std::uint64_t before = backend->metric_snapshot().device_bytes;
+  const Bytes x = bytes_of(counting(kCount));
+  DispatchConfig config = on_grid(64);
+  config.grid_sync = GridSync::Resident;
+  std::vector<Bytes> slots;
+  const Telemetry counts = counted([&] {
+    must(backend->dispatch_borrowed_into(program, std::vector<ByteSpan>{x}, slots, config));
+  });
+  CHECK(words_of(slots[0])[0] == kCount - 1);
+  CHECK(backend->metric_snapshot().device_bytes >= before + x.size() + kCount * 4);
+  CHECK(counts[Counter::UploadBytes] == x.size());
+  CHECK(counts[Counter::DownloadBytes] == x.size());
 }
 
 TEST_CASE("passes that ran and passes that were spared are counted in every form") {

@@ -139,3 +139,24 @@ TEST_CASE("a trap ends the run, long before the loop behind it would") {
   config.timeout = std::chrono::seconds(60);
   check_all_forms_fail(valid_program(text), {bytes_of(x)}, config, ErrorCode::Trapped, true);
 }
+
+TEST_CASE("an error says in which of how many segments it was") {
+  const ir::Program program = valid_program(R"(program p workgroup(4) {
+    readwrite x: u32[];
+    let mine = x[invocation.x];
+    gridsync;
+    if mine == 3 { trap(mine, three); }
+    gridsync;
+    x[invocation.x] = mine + 1;
+  })");
+  int named = 0;
+  check_all_forms_fail(program, {bytes_of(counting(8))}, on_grid(2), ErrorCode::Trapped,
+                       /*needs_a_run=*/true, [&](const Form& form, const Error& error) {
+                         const bool cuts = form.sync == GridSync::HostSplit || form.has_segments();
+                         if (!cuts) return;
+                         ++named;
+                         CHECK(error.context.segment == 1u);
+                         CHECK(error.message.find("segment 2 of 3") != std::string::npos);
+                       });
+  CHECK(named >= 2);
+}
