@@ -27,7 +27,8 @@ void walk_all(const std::string& mask, const FunctionNames& only = {}) {
     walk(scenario, seen);
   }
   report(seen);
-  if (chosen == nullptr) CHECK(seen.errors > seen.overcome);
+  // Much is overcome, as what is kept to be fast makes room; but by far not all.
+  if (chosen == nullptr) CHECK(2 * seen.errors > seen.overcome);
   // Closing gives up after five seconds what does not end: something has hung then.
   CHECK(seen.longest < std::chrono::seconds(5));
 }
