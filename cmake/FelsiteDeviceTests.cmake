@@ -31,8 +31,9 @@ endif()
 # How many generated programs are compared. A sanitizer does not help with comparing bytes, so a part
 # of them shows it all the code, on one driver; Mesa 25 compiles each of them in a fifth of a second.
 # FELSITE_DEVICE_PROGRAMS=2000 with a test executable compares as many on any driver.
-# Faults in all calls with all results are for one driver; the others see one result for each call.
-set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=200 FELSITE_GRID_SYNC_PROGRAMS=40
+# Faults in all calls with all results are for one driver; the others see one result for each call,
+# and of long runs one call in four.
+set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=150 FELSITE_GRID_SYNC_PROGRAMS=15
                                  FELSITE_FAULTS_SPARING=1)
 set(felsite_generated_swiftshader FELSITE_FAULTS_SPARING=1)
 set(felsite_device_arguments "")
@@ -144,7 +145,7 @@ function(felsite_grid_sync_tests)
     felsite_driver_test(grid_sync_${name} grid_sync ${driver} FELSITE_GRID_SYNC_BACKEND=vulkan)
     if(name STREQUAL "lavapipe" AND NOT FELSITE_SANITIZE)
       felsite_driver_test(grid_sync_${name}_none grid_sync ${driver} FELSITE_GRID_SYNC_BACKEND=vulkan
-                          FELSITE_GRID_SYNC_MASK=none FELSITE_GRID_SYNC_PROGRAMS=60)
+                          FELSITE_GRID_SYNC_MASK=none FELSITE_GRID_SYNC_PROGRAMS=30)
     endif()
   endforeach()
 endfunction()
