@@ -210,6 +210,7 @@ Result<void> Engine::go_on(Running& running) {
   const Clock::time_point begin = Clock::now();
   const auto ticket = running.recording->go_on(queue(), begin - running.submitted);
   if (!ticket) {
+    running.ticket = running.recording->last_ticket();  // a part of it may have been submitted
     abandon(std::move(running));
     return std::unexpected(noted(ticket.error()));
   }
