@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
 # A part includes only itself and the parts above it (the order of design.md); only src/vk and the
 # interop header know Vulkan.
-set(parts ir reference codegen dispatch vk optimizer)
+set(parts base ir reference codegen dispatch vk optimizer)
 set(allowed "")
 set(findings "")
 foreach(part IN LISTS parts)

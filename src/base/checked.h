@@ -1,0 +1,32 @@
+// Sums and products of sizes that may not fit into 64 bits: what overflows is absent, never a small
+// number. Every product of grids, lanes, words and bytes goes through here.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+
+namespace felsite::base {
+
+constexpr std::optional<std::uint64_t> checked_sum(std::initializer_list<std::uint64_t> terms) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t term : terms) {
+    if (__builtin_add_overflow(total, term, &total)) return std::nullopt;
+  }
+  return total;
+}
+
+// A factor of zero makes the product zero, wherever it stands.
+constexpr std::optional<std::uint64_t> checked_product(
+    std::initializer_list<std::uint64_t> factors) {
+  for (const std::uint64_t factor : factors) {
+    if (factor == 0) return 0;
+  }
+  std::uint64_t total = 1;
+  for (const std::uint64_t factor : factors) {
+    if (__builtin_mul_overflow(total, factor, &total)) return std::nullopt;
+  }
+  return total;
+}
+
+}  // namespace felsite::base
