@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -65,6 +66,7 @@ int finish_output(int code) {
 
 int main(int argc, char** argv) {
   using namespace felsite::tool;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is an error like a full disk
   CLI::App app(
       "A portable GPU-compute runtime: one kernel language, the same bits on every device.",
       "felsite");
