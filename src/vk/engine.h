@@ -33,10 +33,11 @@ struct Running {
 
 class Engine {
  public:
-  // `grace`: how long closing waits for what still runs.
+  // `grace`: how long closing waits for what still runs. `budget`: other than Memory chooses.
   static Result<std::shared_ptr<Engine>> make(std::unique_ptr<Device> device,
                                               std::optional<std::filesystem::path> cache_folder,
-                                              std::chrono::nanoseconds grace);
+                                              std::chrono::nanoseconds grace,
+                                              const std::shared_ptr<MemoryBudget>& budget = {});
   // What does not end within the grace stays for the rest of the process, with all that it uses:
   // Vulkan cannot stop it.
   ~Engine();
@@ -68,6 +69,9 @@ class Engine {
   Result<void> until_unused(const Buffer& buffer);
   // Of buffers that are freed: recordings that use them give their memory back.
   void drop_users(const Buffer& buffer);
+  // When their owner goes: its kernels, and the recordings with them, as far as nobody else wants
+  // them.
+  void drop_unwanted(KernelUse& use);
   // A recording in a caller's hands, of which that is to be known.
   struct Held {
     std::mutex mutex;
@@ -110,7 +114,8 @@ class Engine {
   Result<void> go_on(Running& running);
   void forget_ended();
   Result<void> make_parts(std::unique_ptr<Device> device,
-                          std::optional<std::filesystem::path> cache_folder);
+                          std::optional<std::filesystem::path> cache_folder,
+                          const std::shared_ptr<MemoryBudget>& budget);
 
   DeviceProfile profile_;
   std::unique_ptr<Parts> parts_;  // destroyed from the last to the first

@@ -41,10 +41,14 @@ class RecordingPool {
   void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
                  std::uint64_t own_bytes);
   void forget(const ir::Fingerprint& key);
-  // Those that use a buffer that is freed: its memory goes with them.
-  void drop_users(const Buffer* buffer);
+  // Those that use a buffer that is freed, or a kernel that nobody wants any more: their memory
+  // goes with them.
+  template <class Used>
+  void drop_users(const Used* used);
   void clear();
   std::size_t size() const;
+  // Of all of them together, of the device's memory.
+  std::uint64_t own_bytes() const;
 
  private:
   struct Idle {

@@ -166,19 +166,35 @@ class FinishedDispatch final : public PendingDispatch {
 
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  VulkanPipeline(VulkanBackend& backend, const ir::Program& program, DispatchConfig config)
-      : backend_(backend), program_(program), config_(std::move(config)) {}
+  // `use` has what was made ready for it already.
+  VulkanPipeline(VulkanBackend& backend, const std::shared_ptr<Engine>& engine,
+                 std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config)
+      : backend_(backend),
+        engine_(engine),
+        use_(std::move(use)),
+        program_(program),
+        config_(std::move(config)) {}
+  ~VulkanPipeline() override {
+    recorded_.clear();
+    try {
+      if (const auto engine = engine_.lock()) engine->drop_unwanted(*use_);
+    } catch (const std::bad_alloc&) {
+      // It stays as long as there is room for it.
+    }
+  }
 
   const ir::Program& program() const override { return program_; }
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
+    const KernelUse::Scope scope(*use_);
     return backend_.dispatch_borrowed_into(program_, inputs, outputs, config_);
   }
 
   // All are with the device before the first is waited for.
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
+    const KernelUse::Scope scope(*use_);
     std::vector<std::unique_ptr<PendingDispatch>> pending;
     for (const std::vector<ByteSpan>& set : inputs) {
       auto started = backend_.dispatch_borrowed_async(program_, set, config_);
@@ -197,6 +213,7 @@ class VulkanPipeline final : public CompiledPipeline {
   // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
   // turn.
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    const KernelUse::Scope scope(*use_);
     if (dispatch::needs_grid_sync_form(program_, config_)) {
       return backend_.dispatch_resident_passes(program_, resources, config_);
     }
@@ -254,6 +271,8 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
   VulkanBackend& backend_;
+  const std::weak_ptr<Engine> engine_;  // that it was compiled on
+  const std::unique_ptr<KernelUse> use_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
@@ -316,16 +335,19 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
 
 Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
                                                                  const DispatchConfig& config) {
-  auto compiled =
-      call("compile",
-           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-             auto prepared = prepare_program(*engine, program, config);
-             if (!prepared) return std::unexpected(std::move(prepared.error()));
-             if (auto made = make_kernels(*engine, *prepared, config); !made) {
-               return std::unexpected(std::move(made.error()));
-             }
-             return std::make_unique<VulkanPipeline>(*this, program, config);
-           });
+  auto compiled = call(
+      "compile",
+      [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+        auto prepared = prepare_program(*engine, program, config);
+        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        auto use = std::make_unique<KernelUse>();
+        const KernelUse::Scope scope(*use);
+        if (auto made = make_kernels(*engine, *prepared, config); !made) {
+          engine->drop_unwanted(*use);
+          return std::unexpected(std::move(made.error()));
+        }
+        return std::make_unique<VulkanPipeline>(*this, engine, std::move(use), program, config);
+      });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
   return compiled;
 }
