@@ -95,6 +95,19 @@ SharedKernel Pipelines::remove(std::list<Entry>::iterator entry) {
 }
 
 std::vector<SharedKernel> Pipelines::release(KernelUse& use) {
+  std::vector<SharedKernel> released = take_out(use);
+  SharedCache stale;
+  {
+    // Mostly of kernels that are gone: the driver gives their memory back too.
+    constexpr std::uint64_t kWorthIt = 64;
+    const std::lock_guard lock(mutex_);
+    if (in_cache_ >= kWorthIt && in_cache_ > 4 * entries_.size()) stale = cache_;
+  }
+  if (stale != nullptr) begin_again(stale);
+  return released;
+}
+
+std::vector<SharedKernel> Pipelines::take_out(KernelUse& use) {
   std::vector<SharedKernel> released;
   const std::lock_guard lock(mutex_);
   const std::lock_guard noting(use.mutex_);
@@ -186,7 +199,11 @@ void Pipelines::bound_driver_cache() {
     if (!is_full && in_cache_ % kLookEvery != 0) return;
     cache = cache_;
   }
-  if (!is_full && data_bytes(cache->get()) <= limits_.driver_bytes) return;
+  if (is_full || data_bytes(cache->get()) > limits_.driver_bytes) begin_again(cache);
+}
+
+// What was compiled so far is on disk, if there is one, and as far as there is room.
+void Pipelines::begin_again(const SharedCache& cache) {
   save();
   auto fresh = make_cache({}, "pipelines");
   if (!fresh) return;  // the old one serves on

@@ -110,6 +110,8 @@ class Pipelines {
   std::uint64_t data_bytes(VkPipelineCache cache) const;
   Result<Bytes> data_of(VkPipelineCache cache) const;
   void bound_driver_cache();
+  void begin_again(const SharedCache& cache);
+  std::vector<SharedKernel> take_out(KernelUse& use);
   std::string write_file();
   SharedKernel find(const Key& key);
   void note_use(Entry& entry);

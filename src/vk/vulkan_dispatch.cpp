@@ -1,5 +1,6 @@
 // The plain dispatches of the Vulkan backend: at once, compiled, batched, under way.
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "dispatch/host_split.h"
@@ -178,7 +179,7 @@ class VulkanPipeline final : public CompiledPipeline {
     recorded_.clear();
     try {
       if (const auto engine = engine_.lock()) engine->drop_unwanted(*use_);
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
       // It stays as long as there is room for it.
     }
   }

@@ -289,6 +289,24 @@ TEST_CASE("a driver that does not say what it keeps begins again after a number 
   CHECK(pipelines->snapshot().entries == 10);
 }
 
+TEST_CASE("the driver gives back what it keeps of dropped pipelines") {
+  vk::BackendSettings settings = settings_for();
+  settings.open = GrowingCaches::open;
+  const auto backend = open_backend(std::move(settings));
+  std::vector<std::unique_ptr<CompiledPipeline>> pipelines;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    pipelines.push_back(must(backend->compile(add_number(i), {})));
+  }
+  CHECK(backend->pipeline_cache_snapshot().driver_bytes == 200'000);
+  pipelines.resize(50);
+  CHECK(backend->pipeline_cache_snapshot().driver_bytes == 200'000);
+  pipelines.resize(49);
+  CHECK(backend->pipeline_cache_snapshot().driver_bytes == 0);
+  CHECK(GrowingCaches::made == 2);
+  pipelines.clear();
+  CHECK(GrowingCaches::made == 2);
+}
+
 TEST_CASE("every cache shows its bytes, and gives them back when the backend shuts down") {
   const auto backend = open_backend();
   must(backend->dispatch(add_one(), {Bytes(4096)}));
