@@ -278,7 +278,7 @@ void Engine::drop_users(const Buffer& buffer) {
 
 void Engine::drop_unwanted(KernelUse& use) {
   for (const SharedKernel& kernel : pipelines().release(use)) {
-    recordings().drop_users(kernel.get());
+    recordings().drop_users_of_kernel(kernel.get());
   }
 }
 

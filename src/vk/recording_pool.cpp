@@ -45,7 +45,7 @@ void RecordingPool::forget(const ir::Fingerprint& key) {
 }
 
 template <class Used>
-void RecordingPool::drop_users(const Used* used) {
+void RecordingPool::drop_users_of(const Used* used) {
   std::vector<std::shared_ptr<Recording>> dropped;
   const std::lock_guard lock(mutex_);
   for (Place place = idle_.begin(); place != idle_.end();) {
@@ -55,8 +55,8 @@ void RecordingPool::drop_users(const Used* used) {
   }
 }
 
-template void RecordingPool::drop_users(const Buffer* used);
-template void RecordingPool::drop_users(const KernelOnDevice* used);
+template void RecordingPool::drop_users_of(const Buffer* used);
+template void RecordingPool::drop_users_of(const KernelOnDevice* used);
 
 void RecordingPool::clear() {
   std::list<Idle> dropped;

@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view kRough =
     "program p workgroup(1) { readwrite x: u32[];\n     x[0]   = x[0] + 1; }\n";
 constexpr std::string_view kCounting =
-    "program p workgroup(64) { output y: u32[65536]; y[invocation.x] = invocation.x; }\n";
+    "program a_name_so_long_that_the_trace_of_one_run_is_longer_than_a_block_of_the_disk"
+    " workgroup(64) { output y: u32[65536]; y[invocation.x] = invocation.x; }\n";
 
 // A command of the shell, in which $F is the tool and $D a folder of the test.
 Outcome run_shell(const std::string& command, const Scratch& scratch) {
