@@ -39,11 +39,12 @@ std::vector<VkExtensionProperties> instance_extensions() {
 }  // namespace
 
 Result<std::shared_ptr<Instance>> Instance::shared() {
-  std::unique_lock lock(instance_mutex());
-  if (auto open = open_instance().lock()) return open;
+  // Made before the lock is taken, and so destroyed after it is free, however this ends: the
+  // destructor of an instance that was begun takes it.
   std::shared_ptr<Instance> instance(new Instance);
+  const std::lock_guard lock(instance_mutex());
+  if (auto open = open_instance().lock()) return open;
   if (auto created = instance->create(); !created) {
-    lock.unlock();  // the destructor of what was begun takes it
     return std::unexpected(std::move(created.error()));
   }
   open_instance() = instance;
@@ -126,10 +127,10 @@ Result<void> Instance::create() {
 }
 
 Instance::~Instance() {
-  if (adopted_) return;
+  if (adopted_ || stays_open_ || handle_ == VK_NULL_HANDLE) return;
   const std::lock_guard lock(instance_mutex());
   if (messenger_ != VK_NULL_HANDLE) functions_.destroy_messenger(handle_, messenger_, nullptr);
-  if (handle_ != VK_NULL_HANDLE) functions_.destroy_instance(handle_, nullptr);
+  functions_.destroy_instance(handle_, nullptr);
 }
 
 Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {

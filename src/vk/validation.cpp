@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/guarded.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
 
@@ -26,7 +27,8 @@ VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsE
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data,
                                             void* log) {
-  dispatch::warn(fmt::format("validation: {}", data->pMessage));
+  // Nothing may be thrown through the layer that calls.
+  base::best_effort([&] { dispatch::warn(fmt::format("validation: {}", data->pMessage)); });
   static_cast<ValidationLog*>(log)->add(data->pMessage);
   return VK_FALSE;
 }
@@ -51,10 +53,10 @@ Result<Validation> wanted_validation() {
   return value == "sync" ? Validation::Synchronization : Validation::On;
 }
 
-void ValidationLog::add(std::string message) {
+void ValidationLog::add(std::string_view message) noexcept {
   const std::lock_guard lock(mutex_);
   ++count_;
-  if (kept_.size() < kMostKept) kept_.push_back(std::move(message));
+  if (kept_.size() < kMostKept) base::best_effort([&] { kept_.emplace_back(message); });
 }
 
 std::vector<std::string> ValidationLog::take() {
