@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "vk/device_snapshot.h"
+#include "vk/enumerate.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -21,13 +22,14 @@ std::weak_ptr<Instance>& open_instance() {
 }
 
 // With room at first try: each of the calls makes the loader look for all drivers and open them,
-// which takes a millisecond.
+// which takes a millisecond. Without a list no optional extension is used.
 std::vector<VkExtensionProperties> instance_extensions() {
+  constexpr std::size_t kMostRoom = 4096;
   std::vector<VkExtensionProperties> found(64);
   while (true) {
     auto count = static_cast<std::uint32_t>(found.size());
     const VkResult result = vkEnumerateInstanceExtensionProperties(nullptr, &count, found.data());
-    if (result == VK_INCOMPLETE) {
+    if (result == VK_INCOMPLETE && found.size() < kMostRoom) {
       found.resize(2 * found.size());
       continue;
     }
@@ -135,15 +137,9 @@ Instance::~Instance() {
 
 Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
   std::vector<VkPhysicalDevice> devices;
-  VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {  // a device was plugged in between the two calls
-    std::uint32_t count = 0;
-    result = functions_.enumerate_physical_devices(handle_, &count, nullptr);
-    if (result != VK_SUCCESS) break;
-    devices.resize(count);
-    result = functions_.enumerate_physical_devices(handle_, &count, devices.data());
-    devices.resize(count);
-  }
+  const VkResult result = enumerate(devices, [&](std::uint32_t* count, VkPhysicalDevice* rows) {
+    return functions_.enumerate_physical_devices(handle_, count, rows);
+  });
   if (result != VK_SUCCESS) {
     return std::unexpected(
         vulkan_error(result, "list the devices", "", ErrorCode::UnsupportedFeature));

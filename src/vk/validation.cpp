@@ -9,15 +9,17 @@
 #include "base/guarded.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
+#include "vk/enumerate.h"
 
 namespace felsite::vk {
 namespace {
 
 bool has_layer() {
-  std::uint32_t count = 0;
-  if (vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkLayerProperties> layers(count);
-  if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
+  std::vector<VkLayerProperties> layers;
+  const VkResult result = enumerate(layers, [](std::uint32_t* count, VkLayerProperties* rows) {
+    return vkEnumerateInstanceLayerProperties(count, rows);
+  });
+  if (result != VK_SUCCESS) return false;
   return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
     return std::string_view(layer.layerName) == kValidationLayer;
   });

@@ -35,7 +35,7 @@ AtRest rest_of_vulkan(Backend& backend) {
   return at_rest(dynamic_cast<vk::VulkanBackend&>(backend));
 }
 
-struct Outcome {
+struct ShortRun {
   Result<void> done;
   std::optional<AtRest> rest;  // not of one that did not open, or is closed
 };
@@ -54,11 +54,11 @@ Result<void> catching(Work work) {
 
 // Opens, works, closes, all of it while memory may run out. Whatever happened, the backend works
 // in between.
-Outcome open_and_run(const Scenario& scenario, const Subject& subject,
-                     const host_memory::Faults& faults) {
+ShortRun run_short(const Scenario& scenario, const Subject& subject,
+                   const host_memory::Faults& faults) {
   fault_state().most_workgroups = scenario.most_workgroups;
   std::unique_ptr<Backend> backend;
-  Outcome outcome;
+  ShortRun outcome;
   host_memory::begin(faults);
   if (!scenario.faults_in_opening) host_memory::pause();
   outcome.done = catching([&]() -> Result<void> {
@@ -88,9 +88,10 @@ Outcome open_and_run(const Scenario& scenario, const Subject& subject,
 }
 
 // One fault, and all that must hold after it.
-void fail(const Scenario& scenario, AllocationWalk& seen, const host_memory::Faults& faults,
-          const std::optional<AtRest>& without_fault) {
-  const Outcome outcome = open_and_run(scenario, seen.subject, faults);
+void fail_allocation(const Scenario& scenario, AllocationWalk& seen,
+                     const host_memory::Faults& faults,
+                     const std::optional<AtRest>& without_fault) {
+  const ShortRun outcome = run_short(scenario, seen.subject, faults);
   const bool failed = host_memory::has_failed();
   CHECK_MESSAGE(fault_state().alive == 0, what_is_alive());
   if (outcome.rest && without_fault) check_at_rest(*outcome.rest, *without_fault);
@@ -148,14 +149,14 @@ void walk_allocations(const Scenario& scenario, AllocationWalk& seen) {
   CAPTURE(scenario.name);
   CAPTURE(seen.subject.name);
   // What is made once for the whole process is there after the first run.
-  static_cast<void>(open_and_run(scenario, seen.subject, {}));
-  const Outcome clean = open_and_run(scenario, seen.subject, {.notes_places = true});
+  static_cast<void>(run_short(scenario, seen.subject, {}));
+  const ShortRun clean = run_short(scenario, seen.subject, {.notes_places = true});
   const long count = host_memory::end();
   REQUIRE_MESSAGE(clean.done.has_value(), to_string(clean.done.error()));
   REQUIRE_MESSAGE(fault_state().alive == 0, what_is_alive());
   const std::vector<host_memory::Place> places = host_memory::places();
   const Clock::time_point start = Clock::now();
-  static_cast<void>(open_and_run(scenario, seen.subject, {}));
+  static_cast<void>(run_short(scenario, seen.subject, {}));
   const Clock::duration one_run = Clock::now() - start;
   const std::vector<bool> chosen = choose(places, seen, one_run);
   long walked = 0;
@@ -165,7 +166,8 @@ void walk_allocations(const Scenario& scenario, AllocationWalk& seen) {
     for (const bool stays : {false, true}) {
       CAPTURE(i);
       CAPTURE(stays);
-      fail(scenario, seen, {.fail_at = static_cast<long>(i), .stays = stays}, clean.rest);
+      fail_allocation(scenario, seen, {.fail_at = static_cast<long>(i), .stays = stays},
+                      clean.rest);
     }
   }
   seen.allocations += count;
