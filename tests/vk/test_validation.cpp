@@ -19,7 +19,7 @@ namespace {
 
 // Two fills of one buffer with nothing between them.
 void record_hazard(const Device& device) {
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   VkBufferCreateInfo buffer_info{};
   buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   buffer_info.size = 256;
