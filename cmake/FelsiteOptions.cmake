@@ -1,6 +1,7 @@
 # Build options, warnings and instrumentation for Felsite's own code.
 option(FELSITE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_BUILD_TOOL "Build the felsite command" ${PROJECT_IS_TOP_LEVEL})
+option(FELSITE_BUILD_BENCH "Build felsite-bench, which needs glslang" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(FELSITE_COVERAGE "Instrument for gcov" OFF)
 set(FELSITE_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
