@@ -11,6 +11,7 @@
 #include "felsite/warnings.h"
 #include "support/skip.h"
 #include "vk/hand_made_kernels.h"
+#include "vk/loader.h"
 
 using namespace felsite;
 using namespace felsite::vk;
