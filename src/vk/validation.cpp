@@ -8,15 +8,16 @@
 
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
+#include "vk/loader.h"
 
 namespace felsite::vk {
 namespace {
 
 bool has_layer() {
   std::uint32_t count = 0;
-  if (vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
+  if (loader().enumerate_instance_layers(&count, nullptr) != VK_SUCCESS) return false;
   std::vector<VkLayerProperties> layers(count);
-  if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
+  if (loader().enumerate_instance_layers(&count, layers.data()) != VK_SUCCESS) return false;
   return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
     return std::string_view(layer.layerName) == kValidationLayer;
   });

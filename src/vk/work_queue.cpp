@@ -30,7 +30,7 @@ Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue
 WorkQueue::~WorkQueue() = default;
 
 Result<void> WorkQueue::make_timeline() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -46,7 +46,7 @@ Result<void> WorkQueue::make_timeline() {
 
 // With the lock held. A fence that a thread still waits for is not free.
 Result<std::shared_ptr<Owned<VkFence>>> WorkQueue::free_fence() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   for (auto& fence : free_fences_) {
     if (fence.use_count() != 1) continue;
     const VkFence handle = fence->get();

@@ -50,7 +50,7 @@ std::atomic<int> ended = 0;
 PFN_vkCmdBeginConditionalRenderingEXT begin_condition = nullptr;
 PFN_vkCmdEndConditionalRenderingEXT end_condition = nullptr;
 
-void counting_conditions(VolkDeviceTable& table) {
+void counting_conditions(vk::DeviceFunctions& table) {
   begin_condition = table.vkCmdBeginConditionalRenderingEXT;
   end_condition = table.vkCmdEndConditionalRenderingEXT;
   if (begin_condition == nullptr) return;
@@ -68,7 +68,7 @@ void counting_conditions(VolkDeviceTable& table) {
 std::string noted_commands;
 
 template <auto Member, char Sign, class... Args>
-void note_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Args...)) {
+void note_calls(vk::DeviceFunctions& table, void (VKAPI_PTR* vk::DeviceFunctions::*)(Args...)) {
   if (table.*Member == nullptr) return;
   static void(VKAPI_PTR * original)(Args...) = nullptr;
   original = table.*Member;
@@ -77,8 +77,8 @@ void note_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Arg
     original(args...);
   };
 }
-void noting_commands(VolkDeviceTable& table) {
-  using Table = VolkDeviceTable;
+void noting_commands(vk::DeviceFunctions& table) {
+  using Table = vk::DeviceFunctions;
   note_calls<&Table::vkCmdPipelineBarrier, '|'>(table, &Table::vkCmdPipelineBarrier);
   note_calls<&Table::vkCmdPipelineBarrier2, '|'>(table, &Table::vkCmdPipelineBarrier2);
   note_calls<&Table::vkCmdDispatch, 'd'>(table, &Table::vkCmdDispatch);

@@ -60,7 +60,7 @@ void watch(vk::InstanceFunctions& functions) {
 
 // Every command buffer must end with all its labels ended.
 PFN_vkEndCommandBuffer end_commands = nullptr;
-void watch_ends(VolkDeviceTable& table) {
+void watch_ends(vk::DeviceFunctions& table) {
   end_commands = table.vkEndCommandBuffer;
   table.vkEndCommandBuffer = [](VkCommandBuffer commands) {
     {

@@ -125,7 +125,7 @@ TEST_CASE("what the runtime uses can be turned off, each alone and all together"
 
 TEST_CASE("the functions of what is turned on are there") {
   const auto device = open_test_device();
-  const VolkDeviceTable& functions = device->functions();
+  const DeviceFunctions& functions = device->functions();
   const auto there = [](auto function) { return function != nullptr; };
   if (device->has(RuntimeFeature::TimelineSemaphores)) CHECK(there(functions.vkWaitSemaphores));
   if (device->has(RuntimeFeature::Synchronization2)) {

@@ -11,6 +11,7 @@
 #include "felsite/warnings.h"
 #include "support/skip.h"
 #include "vk/hand_made_kernels.h"
+#include "vk/loader.h"
 
 using namespace felsite;
 using namespace felsite::vk;
@@ -20,7 +21,7 @@ namespace {
 
 // Two fills of one buffer with nothing between them.
 void record_hazard(const Device& device) {
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   VkBufferCreateInfo buffer_info{};
   buffer_info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   buffer_info.size = 256;

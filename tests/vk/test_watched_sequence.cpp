@@ -17,7 +17,7 @@ constexpr std::array kWatchedMasks{"", "-in_place_memory", "-timeline_semaphores
                                    "transfer_queue,-in_place_memory", "none"};
 
 // A clock that takes a thousand ticks from any query to the next.
-void ticking(VolkDeviceTable& table) {
+void ticking(vk::DeviceFunctions& table) {
   noting_submissions(table);
   table.vkGetQueryPoolResults = [](VkDevice, VkQueryPool, std::uint32_t first, std::uint32_t count,
                                    std::size_t, void* data, VkDeviceSize, VkQueryResultFlags) {
