@@ -1,12 +1,10 @@
 // Counts the calls that a backend is working on, so that a flush can wait for them and a shutdown
-// can let no more in.
+// can let no more in. Entering and leaving need no memory: the tickets themselves form the line.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <set>
-#include <utility>
 
 #include "felsite/error.h"
 
@@ -22,18 +20,17 @@ class CallGate {
   // One call, until it is destroyed. It may move to the thread that does the work.
   class Ticket {
    public:
-    Ticket(Ticket&& other) noexcept
-        : gate_(std::exchange(other.gate_, nullptr)), number_(other.number_) {}
+    Ticket(Ticket&& other) noexcept;
     Ticket& operator=(Ticket&&) = delete;
-    ~Ticket() {
-      if (gate_ != nullptr) gate_->leave(number_);
-    }
+    ~Ticket();
 
    private:
     friend class CallGate;
-    Ticket(CallGate& gate, std::uint64_t number) : gate_(&gate), number_(number) {}
-    CallGate* gate_;
-    std::uint64_t number_;
+    Ticket() = default;
+    CallGate* gate_ = nullptr;  // null: of no call
+    std::uint64_t number_ = 0;
+    Ticket* before_ = nullptr;  // the calls that entered before and after it
+    Ticket* after_ = nullptr;
   };
 
   // DispatchFailed once the gate is closed.
@@ -46,11 +43,16 @@ class CallGate {
   std::size_t inside() const;
 
  private:
-  void leave(std::uint64_t number);
+  bool admit(Ticket& ticket);
+  void replace(Ticket& old, Ticket& fresh);
+  void leave(Ticket& ticket);
+  void set_neighbours(const Ticket& ticket, Ticket* as_after, Ticket* as_before);
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
-  std::set<std::uint64_t> inside_;
+  Ticket* first_ = nullptr;  // the one that has been inside for longest
+  Ticket* last_ = nullptr;
+  std::size_t inside_ = 0;
   std::uint64_t next_ = 0;
   bool closed_ = false;
 };

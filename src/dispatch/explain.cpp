@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
@@ -333,7 +334,7 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
-  return Explainer(program, config, inputs, device).run();
+  return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
 }
 
 }  // namespace felsite

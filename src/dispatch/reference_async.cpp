@@ -33,35 +33,34 @@ class ReferencePending final : public PendingDispatch {
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     const HostSlice slice("wait");
-    if (waited_.exchange(true)) {
-      return std::unexpected(on_reference(results_taken_already(), program_));
-    }
-    done_.wait(false, std::memory_order_acquire);
-    if (!timing_) return std::unexpected(std::move(timing_.error()));
-    try {
-      std::vector<std::uint64_t> sizes;
-      for (const Bytes& result : results_) sizes.push_back(result.size());
-      count_slots(outputs, sizes);
-      outputs.resize(results_.size());
-      // Copied, not moved: the caller's allocations are to be used again.
-      for (std::size_t i = 0; i < results_.size(); ++i) {
-        outputs[i].assign(results_[i].begin(), results_[i].end());
-      }
-      return std::move(timing_);
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(on_reference(host_out_of_memory(), program_));
-    }
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (!taken) return std::unexpected(on_reference(std::move(taken.error()), program_));
+    return taken;
   }
 
  private:
-  void work() {
-    const HostSlice slice("dispatch");
-    try {
-      const std::vector<ByteSpan> inputs(inputs_.begin(), inputs_.end());
-      timing_ = backend_.run(*interpreter_, inputs, results_, config_, Reference::Slots::Own);
-    } catch (const std::bad_alloc&) {
-      timing_ = std::unexpected(host_out_of_memory());
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
+    if (waited_.exchange(true)) return std::unexpected(results_taken_already());
+    done_.wait(false, std::memory_order_acquire);
+    if (!timing_) return std::unexpected(std::move(timing_.error()));
+    std::vector<std::uint64_t> sizes;
+    for (const Bytes& result : results_) sizes.push_back(result.size());
+    count_slots(outputs, sizes);
+    outputs.resize(results_.size());
+    // Copied, not moved: the caller's allocations are to be used again.
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      outputs[i].assign(results_[i].begin(), results_[i].end());
     }
+    return std::move(timing_);
+  }
+
+  // On a thread of its own, out of which nothing may be thrown.
+  void work() noexcept {
+    const HostSlice slice("dispatch");
+    timing_ = base::guarded([&] {
+      const std::vector<ByteSpan> inputs(inputs_.begin(), inputs_.end());
+      return backend_.run(*interpreter_, inputs, results_, config_, Reference::Slots::Own);
+    });
     if (!timing_) timing_ = std::unexpected(on_reference(std::move(timing_.error()), program_));
     in_flight_.reset();  // before anybody can know that it is done
     done_.store(true, std::memory_order_release);

@@ -1,8 +1,9 @@
 #include "dispatch/warnings.h"
 
-#include <fmt/format.h>
-
+#include <cstdio>
 #include <mutex>
+
+#include "base/guarded.h"
 
 namespace felsite {
 namespace {
@@ -24,13 +25,17 @@ void set_warning_handler(std::function<void(std::string_view)> handler) {
   current_handler() = std::move(handler);
 }
 
-void dispatch::warn(std::string_view sentence) {
-  const std::lock_guard lock(handler_mutex());
-  if (current_handler()) {
-    current_handler()(sentence);
-  } else {
-    fmt::print(stderr, "felsite: warning: {}\n", sentence);
-  }
+void dispatch::warn(std::string_view sentence) noexcept {
+  base::best_effort([&] {
+    const std::lock_guard lock(handler_mutex());
+    if (current_handler()) {
+      current_handler()(sentence);
+    } else {
+      // Not with fmt, which throws where standard error is full or closed.
+      std::fprintf(stderr, "felsite: warning: %.*s\n", static_cast<int>(sentence.size()),
+                   sentence.data());
+    }
+  });
 }
 
 }  // namespace felsite

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
+
 namespace felsite::ir {
 namespace {
 
@@ -44,6 +46,7 @@ constexpr FindingInfo kFindings[] = {
     {FindingCode::TooDeep, "F034", "nested too deeply"},
     {FindingCode::TooManyNodes, "F035", "too many nodes"},
     {FindingCode::TooManyFindings, "F036", "too many findings"},
+    {FindingCode::OutOfMemory, "F037", "out of memory"},
 };
 
 std::string place(const Finding& finding) {
@@ -86,6 +89,10 @@ std::string render(const Finding& finding, std::string_view text) {
 }
 
 Error to_error(const Findings& findings, std::string_view program) {
+  // That is no mistake of the program.
+  if (!findings.empty() && findings.front().code == FindingCode::OutOfMemory) {
+    return base::host_out_of_memory();
+  }
   constexpr std::size_t kShown = 3;
   Error error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}};
   error.context.program = program;

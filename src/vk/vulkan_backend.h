@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/guarded.h"
 #include "dispatch/call_gate.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/static_uploads.h"
@@ -89,18 +90,17 @@ class VulkanBackend final : public Backend {
   template <class Work>
   auto call(std::string_view name, Work work) const
       -> decltype(work(std::declval<std::shared_ptr<Engine>&>())) {
-    const dispatch::HostSlice slice(name);
-    const auto ticket = gate_.enter();
-    if (!ticket) return std::unexpected(ticket.error());
-    auto open = engine();
-    if (!open) return std::unexpected(std::move(open.error()));
-    try {
-      auto result = work(*open);
+    using Outcome = decltype(work(std::declval<std::shared_ptr<Engine>&>()));
+    return base::guarded([&]() -> Outcome {
+      const dispatch::HostSlice slice(name);
+      auto ticket = gate_.enter();
+      if (!ticket) return std::unexpected(std::move(ticket.error()));
+      auto open = engine();
+      if (!open) return std::unexpected(std::move(open.error()));
+      Outcome result = base::guarded([&] { return work(*open); });
       if (!result) return std::unexpected((*open)->noted(std::move(result.error())));
       return result;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected((*open)->noted(dispatch::host_out_of_memory()));
-    }
+    });
   }
 
   // For looks that are no calls of their own: DispatchFailed after a shutdown.

@@ -12,8 +12,8 @@
 namespace felsite::vk {
 namespace {
 
-Error with_program(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error with_program(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return error;
 }
 
@@ -104,23 +104,26 @@ class VulkanPending final : public PendingDispatch {
         dispatch_(std::move(dispatch)) {}
 
   bool is_ready() const override {
-    const auto ticket = backend_.enter();
-    if (!ticket) return true;  // the wait says why
-    const std::lock_guard lock(mutex_);
-    return !dispatch_ || dispatch_->is_done();
+    bool is_done = true;  // where it cannot look: the wait says why
+    base::best_effort([&] {
+      const auto ticket = backend_.enter();
+      if (!ticket) return;
+      const std::lock_guard lock(mutex_);
+      is_done = !dispatch_ || dispatch_->is_done();
+    });
+    return is_done;
   }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     std::optional<PlainDispatch> dispatch;
     {
       const std::lock_guard lock(mutex_);
-      if (!dispatch_)
-        return std::unexpected(with_program(dispatch::results_taken_already(), program_));
-      dispatch.emplace(std::move(*dispatch_));
+      if (dispatch_) dispatch.emplace(std::move(*dispatch_));
       dispatch_.reset();
     }
     auto timing =
         backend_.call("wait", [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
+          if (!dispatch) return std::unexpected(dispatch::results_taken_already());
           if (now != engine_) return std::unexpected(went_with_device());
           return dispatch->finish(outputs);
         });
@@ -145,10 +148,15 @@ class FinishedDispatch final : public PendingDispatch {
   bool is_ready() const override { return true; }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (!taken) return std::unexpected(with_program(std::move(taken.error()), program_));
+    return taken;
+  }
+
+ private:
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(taken_, true)) {
-      return std::unexpected(with_program(dispatch::results_taken_already(), program_));
-    }
+    if (std::exchange(taken_, true)) return std::unexpected(dispatch::results_taken_already());
     outputs.resize(outputs_.size());
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs[i].assign(outputs_[i].begin(), outputs_[i].end());
@@ -156,7 +164,6 @@ class FinishedDispatch final : public PendingDispatch {
     return timing_;
   }
 
- private:
   const ir::Program program_;
   std::mutex mutex_;
   bool taken_ = false;
@@ -179,19 +186,21 @@ class VulkanPipeline final : public CompiledPipeline {
   // All are with the device before the first is waited for.
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
-    std::vector<std::unique_ptr<PendingDispatch>> pending;
-    for (const std::vector<ByteSpan>& set : inputs) {
-      auto started = backend_.dispatch_borrowed_async(program_, set, config_);
-      if (!started) return std::unexpected(std::move(started.error()));
-      pending.push_back(std::move(*started));
-    }
-    std::vector<std::vector<Bytes>> outputs(inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (auto done = pending[i]->wait_into(outputs[i]); !done) {
-        return std::unexpected(std::move(done.error()));
+    return base::guarded([&]() -> Result<std::vector<std::vector<Bytes>>> {
+      std::vector<std::unique_ptr<PendingDispatch>> pending;
+      for (const std::vector<ByteSpan>& set : inputs) {
+        auto started = backend_.dispatch_borrowed_async(program_, set, config_);
+        if (!started) return std::unexpected(std::move(started.error()));
+        pending.push_back(std::move(*started));
       }
-    }
-    return outputs;
+      std::vector<std::vector<Bytes>> outputs(inputs.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (auto done = pending[i]->wait_into(outputs[i]); !done) {
+          return std::unexpected(std::move(done.error()));
+        }
+      }
+      return outputs;
+    });
   }
 
   // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
@@ -200,17 +209,19 @@ class VulkanPipeline final : public CompiledPipeline {
     if (dispatch::needs_grid_sync_form(program_, config_)) {
       return backend_.dispatch_resident_passes(program_, resources, config_);
     }
-    std::shared_ptr<RecordedSequence> recorded = find(resources);
-    if (recorded == nullptr) {
-      auto made = record(resources);
-      if (!made) return std::unexpected(std::move(made.error()));
-      recorded = std::move(*made);
-    }
-    std::vector<Bytes> nothing;
-    auto timing = recorded->run_into(nothing);
-    if (timing) return timing;
-    forget(recorded);
-    return std::unexpected(with_program(std::move(timing.error()), program_));
+    return base::guarded([&]() -> Result<DispatchTiming> {
+      std::shared_ptr<RecordedSequence> recorded = find(resources);
+      if (recorded == nullptr) {
+        auto made = record(resources);
+        if (!made) return std::unexpected(std::move(made.error()));
+        recorded = std::move(*made);
+      }
+      std::vector<Bytes> nothing;
+      auto timing = recorded->run_into(nothing);
+      if (timing) return timing;
+      forget(recorded);
+      return std::unexpected(with_program(std::move(timing.error()), program_));
+    });
   }
 
  private:
@@ -267,7 +278,8 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
                                                              std::vector<Bytes>& outputs,
                                                              const DispatchConfig& config) {
   if (is_host_split(program, config)) {
-    return dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+    return base::guarded(
+        [&] { return dispatch::dispatch_host_split(*this, program, inputs, outputs, config); });
   }
   auto timing =
       call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
@@ -294,10 +306,12 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
     const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
   if (is_host_split(program, config)) {
-    std::vector<Bytes> outputs;
-    auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
-    if (!timing) return std::unexpected(std::move(timing.error()));
-    return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
+    return base::guarded([&]() -> Result<std::unique_ptr<PendingDispatch>> {
+      std::vector<Bytes> outputs;
+      auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+      if (!timing) return std::unexpected(std::move(timing.error()));
+      return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
+    });
   }
   auto pending =
       call("dispatch_async",
