@@ -255,8 +255,23 @@ Result<void> Engine::until_unused(const Buffer& buffer) {
 
 void Engine::watch_over(const std::shared_ptr<Held>& held) {
   const std::lock_guard lock(users_mutex_);
-  std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+  if (held_.size() >= sweep_at_) {
+    std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+    sweep_at_ = 16 + 2 * held_.size();
+  }
   held_.push_back(held);
+}
+
+void Engine::take_back() {
+  std::vector<std::shared_ptr<Held>> living;
+  {
+    const std::lock_guard lock(users_mutex_);
+    for (const std::weak_ptr<Held>& other : held_) {
+      if (auto held = other.lock()) living.push_back(std::move(held));
+    }
+    held_.clear();
+  }
+  for (const std::shared_ptr<Held>& held : living) held->let_go();
 }
 
 void Engine::drop_users(const Buffer& buffer) {
@@ -264,12 +279,7 @@ void Engine::drop_users(const Buffer& buffer) {
   std::vector<std::shared_ptr<Recording>> dropped;  // let go without a lock
   const std::lock_guard lock(users_mutex_);
   for (const std::weak_ptr<Held>& other : held_) {
-    const auto held = other.lock();
-    if (held == nullptr) continue;
-    // One that runs looks for itself when it has ended.
-    const std::unique_lock idle(held->mutex, std::try_to_lock);
-    if (!idle || held->recording == nullptr || !held->recording->uses(&buffer)) continue;
-    dropped.push_back(std::move(held->recording));
+    if (const auto held = other.lock()) dropped.push_back(held->take_user(buffer));
   }
 }
 
