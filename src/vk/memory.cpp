@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vk/memory_strategy.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -155,9 +156,8 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const Object
 }
 
 std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName& name) {
-  // Less is copied in the time that an import takes.
-  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
-  if (!device_.has(RuntimeFeature::ExternalHostMemory) || bytes.size() < kLeastBytes) return {};
+  if (!device_.has(RuntimeFeature::ExternalHostMemory)) return {};
+  if (bytes.size() < kLeastImportedBytes) return {};
   const SnapshotLimits& limits = device_.snapshot().limits;
   const std::uint64_t page = limits.host_pointer_alignment;
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
