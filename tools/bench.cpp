@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "files.h"
 #include "harness.h"
+#include "report.h"
 
 namespace felsite::tool {
 namespace {

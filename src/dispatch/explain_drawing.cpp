@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dispatch/explained_rows.h"
+#include "felsite/printable.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -305,7 +306,7 @@ std::string drawing_legend() {
 
 std::string escape_html(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         result += "&amp;";
