@@ -20,8 +20,7 @@ void add_common(CLI::App& command, CommonOptions& common) {
   command.add_flag("--json", common.json, "Print results and errors as JSON");
   command.add_option("--backend", common.backend, "Which backend runs the program")
       ->type_name("auto|vulkan|reference")
-      ->capture_default_str()
-      ->group(kMostUsed);
+      ->capture_default_str();
   command
       .add_option("--device", common.device,
                   "Which device of the backend: its position, part of its name, or its UUID")

@@ -68,14 +68,13 @@ int report(const Error& error, bool json) {
 }
 
 int report_usage(std::string_view message, std::string_view fix, bool json) {
+  const std::string sentence = std::string(message) + (message.ends_with('?') ? "" : ".");
   if (json) {
-    const nlohmann::json body{{"code", int{kUsage}},
-                              {"name", "Usage"},
-                              {"message", std::string(message) + "."},
-                              {"fix", fix}};
+    const nlohmann::json body{
+        {"code", int{kUsage}}, {"name", "Usage"}, {"message", sentence}, {"fix", fix}};
     print_out("{}\n", json_text({{"error", body}}));
   } else {
-    print_err("felsite: {}. Fix: {}\n", printable(message), printable(fix));
+    print_err("felsite: {} Fix: {}\n", printable(sentence), printable(fix));
   }
   return kUsage;
 }

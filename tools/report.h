@@ -14,7 +14,8 @@ namespace felsite::tool {
 
 // Prints "felsite: …" (or {"error":…} to standard output) and gives the exit code.
 int report(const Error& error, bool json);
-// Of a command line that cannot be right. `message` is a sentence without its full stop.
+// Of a command line that cannot be right. `message` is a sentence without its full stop,
+// or a question.
 int report_usage(std::string_view message, std::string_view fix, bool json);
 
 int exit_code(const Error& error);

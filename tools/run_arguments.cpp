@@ -179,6 +179,7 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
                 "Also take the options of the program's first line `//! run:`")
       ->group(kMostUsed);
   add_common(command, common);
+  command.get_option("--backend")->group(kMostUsed);
 }
 
 void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common) {

@@ -43,7 +43,7 @@ TEST_CASE("-h is short, --help has everything, with examples") {
     CHECK(contains(whole.out, "Exit codes: "));
     for (const std::string& option : options_of(brief.out)) CHECK(contains(whole.out, option));
     std::istringstream lines(brief.out + whole.out);
-    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 130, line);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 140, line);
   }
   // Both come before what is missing, and wherever they stand.
   CHECK(run_tool({"run", "x", "--help"}).out == run_tool({"run", "--help"}).out);
