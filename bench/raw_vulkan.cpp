@@ -136,7 +136,7 @@ void RawDevice::make_device(VkPhysicalDevice physical) {
     info.ppEnabledExtensionNames = &extension;
   }
   check_raw(vkCreateDevice(physical, &info, nullptr, &handle), "vkCreateDevice");
-  vk = felsite::vk::load_device_functions(handle, vkGetDeviceProcAddr);
+  volkLoadDeviceTable(&vk, handle);
   vk.vkGetDeviceQueue(handle, family, 0, &queue);
 }
 

@@ -44,7 +44,6 @@ constexpr std::array kExamples{
     ExampleHelp{"fmt", "fmt samples/saxpy.fels", "Print the canonical form"},
     ExampleHelp{"fmt", "fmt --check samples/saxpy.fels samples/histogram.fels",
                 "Exit code 1 if one of them is not formatted"},
-    ExampleHelp{"bench", "bench --list", "Which rows there are"},
     ExampleHelp{"completion", "completion bash", "Print the script for bash"},
     ExampleHelp{"man", "man", "Print the manual page"},
 };

@@ -115,8 +115,9 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
   if (const auto exists = check_backend(common); !exists) return fail(exists.error());
   const auto program = parse_program(*text, args.run.path, common.json);
   if (!program) return fail(program.error());
-  const auto inputs = known_inputs(*program, args.run);
+  auto inputs = known_inputs(*program, args.run);
   if (!inputs) return fail(inputs.error());
+  inputs->source = *text;
   const DispatchConfig config = make_config(args.run, *program);
   const Route route = choose_route(command, common, *program);
   bool is_assumed = false;

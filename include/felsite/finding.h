@@ -49,6 +49,7 @@ enum class FindingCode : std::uint8_t {
   TooDeep,
   TooManyNodes,
   TooManyFindings,
+  OutOfMemory,
 };
 
 struct FindingInfo {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "felsite/printable.h"
 
 namespace felsite::ir {
@@ -46,6 +47,7 @@ constexpr FindingInfo kFindings[] = {
     {FindingCode::TooDeep, "F034", "nested too deeply"},
     {FindingCode::TooManyNodes, "F035", "too many nodes"},
     {FindingCode::TooManyFindings, "F036", "too many findings"},
+    {FindingCode::OutOfMemory, "F037", "out of memory"},
 };
 
 std::string place(const Finding& finding) {
@@ -106,6 +108,10 @@ std::string render(const Finding& finding, std::string_view text) {
 }
 
 Error to_error(const Findings& findings, std::string_view program) {
+  // That is no mistake of the program.
+  if (!findings.empty() && findings.front().code == FindingCode::OutOfMemory) {
+    return base::host_out_of_memory();
+  }
   constexpr std::size_t kShown = 3;
   Error error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}};
   error.context.program = program;

@@ -113,11 +113,16 @@ TEST_CASE("explain --html writes a page of its own, to a file or to standard out
   CHECK(filed.out.starts_with("closure on "));
   const std::string page = scratch.read("page.html");
   check_self_contained(page);
-  for (const char* part : {"<svg", "prefers-color-scheme:dark", "class='pill'", ">RAW<", "seed",
-                           "hop", "merge", "class='taken'>one workgroup<"}) {
+  for (const char* part : {"<svg", "prefers-color-scheme:dark", "native barrier", "seed", "hop",
+                           "merge", "class='taken' aria-current='true'>one workgroup<"}) {
     CAPTURE(part);
     CHECK(contains(page, part));
   }
+  // What stands in the file is shown, comments too.
+  CHECK(contains(page, "//! run:"));
+  const Outcome cut = explain("closure", {"--marked", "--grid-sync", "resident", "--html", "-"});
+  CHECK(contains(cut.out, "class='pill'"));
+  CHECK(contains(cut.out, ">RAW<"));
 }
 
 TEST_CASE("names that HTML would read as its own are escaped") {
