@@ -30,7 +30,8 @@ foreach(part IN LISTS parts)
 endforeach()
 
 # What each part may see of the public headers: nothing of a part below it.
-set(ir_headers types ops program literal finding error validate text builder)
+set(ir_headers types ops program literal finding error validate text builder printable
+    spelling)
 file(GLOB ir_files ${SOURCE_DIR}/src/ir/*.h ${SOURCE_DIR}/src/ir/*.cpp)
 foreach(header IN LISTS ir_headers)
   list(APPEND ir_files ${SOURCE_DIR}/include/felsite/${header}.h)

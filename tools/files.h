@@ -5,24 +5,10 @@
 #include <string_view>
 
 #include "felsite/error.h"
-#include "felsite/finding.h"
-#include "felsite/program.h"
 
 namespace felsite::tool {
 
 Result<std::string> read_file(const std::string& path);
 Result<void> write_file(const std::string& path, std::string_view bytes);
-
-// Findings go to standard error, rendered, or as JSON to standard output.
-void show_findings(const ir::Findings& findings, const std::string& path, std::string_view text,
-                   bool json);
-
-// Parses and validates, and shows the findings.
-Result<ir::Program> load_program(const std::string& path, bool json);
-// The same for text that was read already; `path` only names it.
-Result<ir::Program> parse_program(const std::string& text, const std::string& path, bool json);
-
-// Prints "felsite: …" (or {"error":…}) and gives the exit code the error stands for.
-int report(const Error& error, bool json);
 
 }  // namespace felsite::tool

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dispatch/explained_rows.h"
+#include "felsite/printable.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -340,7 +341,7 @@ std::string drawing_legend(const Explanation& explanation) {
 
 std::string escape_html(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         result += "&amp;";

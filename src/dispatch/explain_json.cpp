@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "felsite/explain.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -145,7 +146,7 @@ std::string to_json(const Explanation& e) {
         {{"text", line.text}, {"segments", line.segments}, {"grid_barrier", line.grid_barrier}});
   }
   // Names of programs, regions and drivers may be in any encoding.
-  return body.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  return printable_json(body.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 }  // namespace felsite

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "dispatch/explained_rows.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -54,7 +55,7 @@ class TextWriter {
   }
   void put(std::string_view line) {
     const std::size_t last = line.find_last_not_of(' ');
-    out_ += line.substr(0, last + 1);
+    out_ += printable(line.substr(0, last + 1));  // the names in it are the program's
     out_ += '\n';
   }
   void field(std::string_view name, std::string_view text) {

@@ -39,6 +39,23 @@ std::vector<VkExtensionProperties> instance_extensions() {
   }
 }
 
+// The loader says that memory is short also where it cannot read the file that names a driver,
+// which is far more often so.
+Error instance_error(VkResult result) {
+  Error error = vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature);
+  if (result != VK_ERROR_OUT_OF_HOST_MEMORY) return error;
+  error.code = ErrorCode::UnsupportedFeature;
+  error.message =
+      "Vulkan could not make an instance: a file that names a driver is damaged, or memory is "
+      "short "
+      "(VK_ERROR_OUT_OF_HOST_MEMORY).";
+  error.fix =
+      "set VK_LOADER_DEBUG=all to see which file (*.json) it is, and repair it or install its "
+      "driver "
+      "again; or use the reference backend.";
+  return error;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Instance>> Instance::shared() {
@@ -119,8 +136,7 @@ Result<void> Instance::create() {
   const VkResult result = loader().create_instance(&info, nullptr, &handle_);
   if (result != VK_SUCCESS) {
     handle_ = VK_NULL_HANDLE;
-    return std::unexpected(
-        vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature));
+    return std::unexpected(instance_error(result));
   }
   functions_ = load_instance_functions(handle_, loader().get_instance_proc_addr);
   // Without the messenger `validated()` says so; the work does not depend on it.

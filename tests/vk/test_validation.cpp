@@ -75,7 +75,7 @@ TEST_CASE("a layer that is not there is a warning") {
   REQUIRE(open_loader());
   std::map<std::string, std::optional<std::string>> before;
   for (const auto& [name, value] :
-       {std::pair{"FELSITE_VALIDATION", "1"}, std::pair{"VK_LAYER_PATH", "/nonexistent"}}) {
+       {std::pair{"FELSITE_VALIDATION", "1"}, std::pair{"VK_LAYER_PATH", "/dev/null/none"}}) {
     const char* const old = std::getenv(name);
     before[name] = old == nullptr ? std::nullopt : std::optional<std::string>(old);
     setenv(name, value, 1);
