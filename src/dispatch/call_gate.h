@@ -1,10 +1,13 @@
 // Counts the calls that a backend is working on, so that a flush can wait for them and a shutdown
-// can let no more in. Entering and leaving need no memory: the tickets themselves form the line.
+// can let no more in. Entering and leaving need no memory. What a backend made holds the gate too:
+// see backend_link.h.
 #pragma once
 
+#include <array>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <mutex>
+#include <utility>
 
 #include "felsite/error.h"
 
@@ -20,17 +23,18 @@ class CallGate {
   // One call, until it is destroyed. It may move to the thread that does the work.
   class Ticket {
    public:
-    Ticket(Ticket&& other) noexcept;
+    Ticket(Ticket&& other) noexcept
+        : gate_(std::exchange(other.gate_, nullptr)), phase_(other.phase_) {}
     Ticket& operator=(Ticket&&) = delete;
-    ~Ticket();
+    ~Ticket() {
+      if (gate_ != nullptr) gate_->leave(phase_);
+    }
 
    private:
     friend class CallGate;
-    Ticket() = default;
-    CallGate* gate_ = nullptr;  // null: of no call
-    std::uint64_t number_ = 0;
-    Ticket* before_ = nullptr;  // the calls that entered before and after it
-    Ticket* after_ = nullptr;
+    Ticket(CallGate& gate, std::size_t phase) : gate_(&gate), phase_(phase) {}
+    CallGate* gate_;
+    std::size_t phase_;
   };
 
   // DispatchFailed once the gate is closed.
@@ -43,17 +47,15 @@ class CallGate {
   std::size_t inside() const;
 
  private:
-  bool admit(Ticket& ticket);
-  void replace(Ticket& old, Ticket& fresh);
-  void leave(Ticket& ticket);
-  void set_neighbours(const Ticket& ticket, Ticket* as_after, Ticket* as_before);
+  void leave(std::size_t phase);
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
-  Ticket* first_ = nullptr;  // the one that has been inside for longest
-  Ticket* last_ = nullptr;
-  std::size_t inside_ = 0;
-  std::uint64_t next_ = 0;
+  std::mutex turn_;  // of those that wait for earlier calls: one after the other
+  // Calls are counted in one of two phases. To wait for earlier ones is to begin the other phase,
+  // which is empty, and to wait until this one is.
+  std::array<std::size_t, 2> inside_{};
+  std::size_t phase_ = 0;
   bool closed_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/guarded.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace dispatch {
@@ -100,7 +101,7 @@ std::string to_json(const std::vector<Slice>& slices, TraceClock::time_point beg
   }
   const nlohmann::json trace{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
   // Labels are the caller's: bytes that are no UTF-8 are replaced, not thrown over.
-  return trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/guarded.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -16,6 +17,16 @@ std::mutex& handler_mutex() {
 std::function<void(std::string_view)>& current_handler() {
   static auto& handler = *new std::function<void(std::string_view)>;
   return handler;
+}
+
+// Paths and names of drivers are not ours. What the validation layer says has several lines.
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    result += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return result + printable(text);
 }
 
 }  // namespace
@@ -32,8 +43,7 @@ void dispatch::warn(std::string_view sentence) noexcept {
       current_handler()(sentence);
     } else {
       // Not with fmt, which throws where standard error is full or closed.
-      std::fprintf(stderr, "felsite: warning: %.*s\n", static_cast<int>(sentence.size()),
-                   sentence.data());
+      std::fprintf(stderr, "felsite: warning: %s\n", printable_lines(sentence).c_str());
     }
   });
 }

@@ -263,8 +263,25 @@ Result<void> Engine::until_unused(const Buffer& buffer) {
 
 void Engine::watch_over(const std::shared_ptr<Held>& held) {
   const std::lock_guard lock(users_mutex_);
-  std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+  if (held_.size() >= sweep_at_) {
+    std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+    sweep_at_ = 16 + 2 * held_.size();
+  }
   held_.push_back(held);
+}
+
+// One by one: it needs no memory, and lets each go without the lock.
+void Engine::take_back() {
+  while (true) {
+    std::shared_ptr<Held> held;
+    {
+      const std::lock_guard lock(users_mutex_);
+      if (held_.empty()) return;
+      held = held_.back().lock();
+      held_.pop_back();
+    }
+    if (held != nullptr) held->let_go();
+  }
 }
 
 void Engine::drop_users(const Buffer& buffer) {
@@ -279,10 +296,7 @@ std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
   for (const std::weak_ptr<Held>& other : held_) {
     const auto held = other.lock();
     if (held == nullptr) continue;
-    // One that runs looks for itself when it has ended.
-    const std::unique_lock idle(held->mutex, std::try_to_lock);
-    if (!idle || held->recording == nullptr || !held->recording->uses(&buffer)) continue;
-    return std::move(held->recording);
+    if (auto user = held->take_user(buffer)) return user;
   }
   return nullptr;
 }

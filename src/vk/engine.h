@@ -77,12 +77,20 @@ class Engine {
   Result<void> until_unused(const Buffer& buffer);
   // Of buffers that are freed: recordings that use them give their memory back.
   void drop_users(const Buffer& buffer);
-  // A recording in a caller's hands, of which that is to be known.
-  struct Held {
-    std::mutex mutex;
-    std::shared_ptr<Recording> recording;
+  // What an object in a caller's hands has of the engine. It is known here, since closing and
+  // freeing take it away; the object itself may stay.
+  class Held {
+   public:
+    virtual ~Held() = default;
+    // Of any thread. Whoever drops the last pointer to a Held has called it before.
+    virtual void let_go() = 0;
+    // Takes out what uses a buffer that was freed, unless that is running: then it looks itself
+    // when it has ended.
+    virtual std::shared_ptr<Recording> take_user(const Buffer& buffer) = 0;
   };
   void watch_over(const std::shared_ptr<Held>& held);
+  // All that is held, as the engine closes.
+  void take_back();
 
   Result<void> wait_for_all();
   // The same, but for the grace only, and that once; false if something runs still.
@@ -129,6 +137,7 @@ class Engine {
   std::mutex users_mutex_;          // of the next two
   std::list<Running::Abandoned> abandoned_;
   std::vector<std::weak_ptr<Held>> held_;
+  std::size_t sweep_at_ = 16;  // that many of them: those that are gone are forgotten
   std::mutex budget_mutex_;
   std::vector<ir::Fingerprint> over_budget_;
   std::atomic<bool> lost_ = false;

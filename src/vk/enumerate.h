@@ -1,7 +1,7 @@
 // The lists of Vulkan, which are asked for twice: how long they are, and what is in them.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -6,6 +6,7 @@
 
 #include "vk/device_snapshot.h"
 #include "vk/enumerate.h"
+#include "vk/loader.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -28,7 +29,7 @@ std::vector<VkExtensionProperties> instance_extensions() {
   std::vector<VkExtensionProperties> found(64);
   while (true) {
     auto count = static_cast<std::uint32_t>(found.size());
-    const VkResult result = vkEnumerateInstanceExtensionProperties(nullptr, &count, found.data());
+    const VkResult result = loader().enumerate_instance_extensions(nullptr, &count, found.data());
     if (result == VK_INCOMPLETE && found.size() < kMostRoom) {
       found.resize(2 * found.size());
       continue;
@@ -36,6 +37,23 @@ std::vector<VkExtensionProperties> instance_extensions() {
     found.resize(result == VK_SUCCESS ? count : 0);
     return found;
   }
+}
+
+// The loader says that memory is short also where it cannot read the file that names a driver,
+// which is far more often so.
+Error instance_error(VkResult result) {
+  Error error = vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature);
+  if (result != VK_ERROR_OUT_OF_HOST_MEMORY) return error;
+  error.code = ErrorCode::UnsupportedFeature;
+  error.message =
+      "Vulkan could not make an instance: a file that names a driver is damaged, or memory is "
+      "short "
+      "(VK_ERROR_OUT_OF_HOST_MEMORY).";
+  error.fix =
+      "set VK_LOADER_DEBUG=all to see which file (*.json) it is, and repair it or install its "
+      "driver "
+      "again; or use the reference backend.";
+  return error;
 }
 
 }  // namespace
@@ -57,7 +75,7 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
                                                   bool debug_utils) {
   if (from == nullptr) {
     if (auto opened = open_loader(); !opened) return std::unexpected(std::move(opened.error()));
-    from = vkGetInstanceProcAddr;
+    from = loader().get_instance_proc_addr;
   }
   std::shared_ptr<Instance> instance(new Instance);
   instance->handle_ = handle;
@@ -69,7 +87,7 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
 
 Result<void> Instance::create() {
   if (auto opened = open_loader(); !opened) return opened;
-  if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
+  if (loader_version() < VK_API_VERSION_1_1) {
     return std::unexpected(unsupported("The Vulkan loader knows Vulkan 1.0 only.",
                                        "install a loader for Vulkan 1.1 or later.", ""));
   }
@@ -115,13 +133,12 @@ Result<void> Instance::create() {
   }
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  const VkResult result = vkCreateInstance(&info, nullptr, &handle_);
+  const VkResult result = loader().create_instance(&info, nullptr, &handle_);
   if (result != VK_SUCCESS) {
     handle_ = VK_NULL_HANDLE;
-    return std::unexpected(
-        vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature));
+    return std::unexpected(instance_error(result));
   }
-  functions_ = load_instance_functions(handle_, vkGetInstanceProcAddr);
+  functions_ = load_instance_functions(handle_, loader().get_instance_proc_addr);
   // Without the messenger `validated()` says so; the work does not depend on it.
   if (*validation != Validation::Off)
     messenger_ = make_messenger(handle_, functions_, validation_log());

@@ -2,7 +2,7 @@
 // as making one loads every driver of the machine. A caller may bring its own instead.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <atomic>
 #include <memory>

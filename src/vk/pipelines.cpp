@@ -23,7 +23,7 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
 }
 
 Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkPipelineCacheCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = data.size();
@@ -146,7 +146,7 @@ void Pipelines::save() {
 // Gives what went wrong. Into a cache of its own goes what the file has, from another process
 // perhaps, and what this one has: others may be compiling into that at the same time.
 std::string Pipelines::write_file() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   const auto all = make_cache(read_cache(*file_, identity_).data, "pipelines on disk");
   if (!all) return to_string(all.error());
   const VkPipelineCache ours = cache_.get();

@@ -28,7 +28,7 @@ std::uint32_t Transfers::queue_family() const {
 
 Result<void> Transfers::make_piece(Piece& piece) {
   const Device& device = memory_.device();
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   auto upload = memory_.make(Place::Upload, kPieceBytes, "staging upload");
   if (!upload) return std::unexpected(std::move(upload.error()));
   auto readback = memory_.make(Place::Readback, kPieceBytes, "staging readback");

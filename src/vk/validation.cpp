@@ -10,6 +10,7 @@
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
 #include "vk/enumerate.h"
+#include "vk/loader.h"
 
 namespace felsite::vk {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 bool has_layer() {
   std::vector<VkLayerProperties> layers;
   const VkResult result = enumerate(layers, [](std::uint32_t* count, VkLayerProperties* rows) {
-    return vkEnumerateInstanceLayerProperties(count, rows);
+    return loader().enumerate_instance_layers(count, rows);
   });
   if (result != VK_SUCCESS) return false;
   return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {

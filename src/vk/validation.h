@@ -1,7 +1,7 @@
 // Vulkan's validation layer: whether it is wanted, and what it complained about.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <atomic>
 #include <cstdint>

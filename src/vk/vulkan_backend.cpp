@@ -22,7 +22,7 @@ Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings setti
 }
 
 VulkanBackend::~VulkanBackend() {
-  if (!gate_.closed()) static_cast<void>(shutdown());
+  if (!gate_->closed()) static_cast<void>(shutdown());
 }
 
 Result<std::shared_ptr<Engine>> VulkanBackend::open_engine() const {
@@ -60,9 +60,20 @@ std::shared_ptr<Engine> VulkanBackend::current() const {
   return engine_;
 }
 
+Error VulkanBackend::on_last_device(Error error) const {
+  const std::lock_guard lock(mutex_);
+  error.context.device = profile_.name;
+  return error;
+}
+
+dispatch::BackendLink<VulkanBackend> VulkanBackend::link() {
+  const std::lock_guard lock(mutex_);
+  return {*this, gate_, profile_.name};
+}
+
 Result<std::shared_ptr<Engine>> VulkanBackend::engine() const {
   auto open = current();
-  if (open == nullptr) return std::unexpected(dispatch::after_shutdown());
+  if (open == nullptr) return std::unexpected(on_last_device(dispatch::after_shutdown()));
   if (!open->is_lost()) return open;
   Error error{.code = ErrorCode::DeviceLost,
               .message = "The device was lost earlier.",
@@ -87,7 +98,7 @@ Result<void> VulkanBackend::flush() {
 
 Result<void> VulkanBackend::shutdown() {
   const dispatch::HostSlice slice("shutdown");
-  gate_.close();
+  gate_->close();
   std::shared_ptr<Engine> last;
   {
     const std::lock_guard lock(mutex_);
@@ -96,6 +107,7 @@ Result<void> VulkanBackend::shutdown() {
   }
   static_uploads_.forget();
   if (last == nullptr) return {};
+  last->take_back();
   static_cast<void>(last->drain());  // what does not end is left to itself, see ~Engine
   if (!last->is_lost()) last->pipelines().save();
   last->recordings().clear();
@@ -111,8 +123,8 @@ bool VulkanBackend::device_lost() const {
 Result<void> VulkanBackend::try_recover() {
   return base::guarded([&]() -> Result<void> {
     const dispatch::HostSlice slice("try_recover");
-    auto ticket = gate_.enter();
-    if (!ticket) return std::unexpected(std::move(ticket.error()));
+    auto ticket = gate_->enter();
+    if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
     const std::lock_guard recovering(recovery_mutex_);  // one of many callers opens the device
     if (!device_lost()) return {};
     auto fresh = open_engine();

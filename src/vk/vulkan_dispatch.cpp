@@ -94,49 +94,60 @@ Error went_with_device() {
           .context = {}};
 }
 
+// A dispatch in a caller's hands, until it is waited for.
+struct HeldDispatch final : Engine::Held {
+  std::mutex mutex;
+  std::optional<PlainDispatch> dispatch;
+
+  std::optional<PlainDispatch> take() {
+    const std::lock_guard lock(mutex);
+    std::optional<PlainDispatch> taken;
+    if (dispatch) taken.emplace(std::move(*dispatch));
+    dispatch.reset();
+    return taken;
+  }
+  void let_go() override { take(); }
+  // Its buffers are its own: nobody frees them.
+  std::shared_ptr<Recording> take_user(const Buffer& /*buffer*/) override { return nullptr; }
+};
+
 class VulkanPending final : public PendingDispatch {
  public:
-  VulkanPending(const VulkanBackend& backend, std::shared_ptr<Engine> engine,
+  VulkanPending(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
                 const ir::Program& program, PlainDispatch dispatch)
-      : backend_(backend),
-        engine_(std::move(engine)),
-        program_(program),
-        dispatch_(std::move(dispatch)) {}
+      : link_(std::move(link)), engine_(engine), program_(program) {
+    held_->dispatch.emplace(std::move(dispatch));
+    engine->watch_over(held_);
+  }
+  ~VulkanPending() override { held_->let_go(); }
 
   bool is_ready() const override {
-    bool is_done = true;  // where it cannot look: the wait says why
-    base::best_effort([&] {
-      const auto ticket = backend_.enter();
-      if (!ticket) return;
-      const std::lock_guard lock(mutex_);
-      is_done = !dispatch_ || dispatch_->is_done();
+    const auto ready = link_.call([&](VulkanBackend&) -> Result<bool> {
+      const std::lock_guard lock(held_->mutex);
+      return !held_->dispatch || held_->dispatch->is_done();
     });
-    return is_done;
+    return ready.value_or(true);  // the wait says why
   }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    std::optional<PlainDispatch> dispatch;
-    {
-      const std::lock_guard lock(mutex_);
-      if (dispatch_) dispatch.emplace(std::move(*dispatch_));
-      dispatch_.reset();
-    }
-    auto timing =
-        backend_.call("wait", [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
-          if (!dispatch) return std::unexpected(dispatch::results_taken_already());
-          if (now != engine_) return std::unexpected(went_with_device());
-          return dispatch->finish(outputs);
-        });
+    auto timing = link_.call([&](VulkanBackend& backend) -> Result<DispatchTiming> {
+      auto dispatch = held_->take();
+      if (!dispatch) return std::unexpected(dispatch::results_taken_already());
+      return backend.call("wait",
+                          [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
+                            if (now != engine_.lock()) return std::unexpected(went_with_device());
+                            return dispatch->finish(outputs);
+                          });
+    });
     if (!timing) return std::unexpected(with_program(std::move(timing.error()), program_));
     return timing;
   }
 
  private:
-  const VulkanBackend& backend_;
-  const std::shared_ptr<Engine> engine_;
+  const dispatch::BackendLink<VulkanBackend> link_;
+  const std::weak_ptr<Engine> engine_;
   const ir::Program program_;
-  mutable std::mutex mutex_;
-  mutable std::optional<PlainDispatch> dispatch_;  // a look may move it on
+  const std::shared_ptr<HeldDispatch> held_ = std::make_shared<HeldDispatch>();
 };
 
 // Of a form that runs on the host while it is started: what there is to wait for is there.
@@ -173,55 +184,31 @@ class FinishedDispatch final : public PendingDispatch {
 
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  VulkanPipeline(VulkanBackend& backend, const ir::Program& program, DispatchConfig config)
-      : backend_(backend), program_(program), config_(std::move(config)) {}
+  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const ir::Program& program,
+                 DispatchConfig config)
+      : link_(std::move(link)), program_(program), config_(std::move(config)) {}
 
   const ir::Program& program() const override { return program_; }
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
-    return backend_.dispatch_borrowed_into(program_, inputs, outputs, config_);
+    return known(link_.call([&](VulkanBackend& backend) {
+      return backend.dispatch_borrowed_into(program_, inputs, outputs, config_);
+    }));
   }
 
-  // All are with the device before the first is waited for.
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
-    return base::guarded([&]() -> Result<std::vector<std::vector<Bytes>>> {
-      std::vector<std::unique_ptr<PendingDispatch>> pending;
-      for (const std::vector<ByteSpan>& set : inputs) {
-        auto started = backend_.dispatch_borrowed_async(program_, set, config_);
-        if (!started) return std::unexpected(std::move(started.error()));
-        pending.push_back(std::move(*started));
-      }
-      std::vector<std::vector<Bytes>> outputs(inputs.size());
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (auto done = pending[i]->wait_into(outputs[i]); !done) {
-          return std::unexpected(std::move(done.error()));
-        }
-      }
-      return outputs;
-    });
+    return known(link_.call([&](VulkanBackend& backend) { return batch_on(backend, inputs); }));
   }
 
-  // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
-  // turn.
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
-    if (dispatch::needs_grid_sync_form(program_, config_)) {
-      return backend_.dispatch_resident_passes(program_, resources, config_);
-    }
-    return base::guarded([&]() -> Result<DispatchTiming> {
-      std::shared_ptr<RecordedSequence> recorded = find(resources);
-      if (recorded == nullptr) {
-        auto made = record(resources);
-        if (!made) return std::unexpected(std::move(made.error()));
-        recorded = std::move(*made);
+    return known(link_.call([&](VulkanBackend& backend) {
+      if (dispatch::needs_grid_sync_form(program_, config_)) {
+        return backend.dispatch_resident_passes(program_, resources, config_);
       }
-      std::vector<Bytes> nothing;
-      auto timing = recorded->run_into(nothing);
-      if (timing) return timing;
-      forget(recorded);
-      return std::unexpected(with_program(std::move(timing.error()), program_));
-    });
+      return run_recorded(backend, resources);
+    }));
   }
 
  private:
@@ -230,6 +217,46 @@ class VulkanPipeline final : public CompiledPipeline {
     std::vector<ResidentHandle> resources;
     std::shared_ptr<RecordedSequence> sequence;
   };
+
+  template <class Value>
+  Result<Value> known(Result<Value> result) const {
+    if (result) return result;
+    return std::unexpected(with_program(std::move(result.error()), program_));
+  }
+
+  // All are with the device before the first is waited for.
+  Result<std::vector<std::vector<Bytes>>> batch_on(VulkanBackend& backend,
+                                                   std::span<const std::vector<ByteSpan>> inputs) {
+    std::vector<std::unique_ptr<PendingDispatch>> pending;
+    for (const std::vector<ByteSpan>& set : inputs) {
+      auto started = backend.dispatch_borrowed_async(program_, set, config_);
+      if (!started) return std::unexpected(std::move(started.error()));
+      pending.push_back(std::move(*started));
+    }
+    std::vector<std::vector<Bytes>> outputs(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (auto done = pending[i]->wait_into(outputs[i]); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+    }
+    return outputs;
+  }
+
+  // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
+  // turn.
+  Result<DispatchTiming> run_recorded(VulkanBackend& backend,
+                                      std::span<const ResidentHandle> resources) {
+    std::shared_ptr<RecordedSequence> recorded = find(resources);
+    if (recorded == nullptr) {
+      auto made = record(backend, resources);
+      if (!made) return std::unexpected(std::move(made.error()));
+      recorded = std::move(*made);
+    }
+    std::vector<Bytes> nothing;
+    auto timing = recorded->run_into(nothing);
+    if (!timing) forget(recorded);
+    return timing;
+  }
 
   std::shared_ptr<RecordedSequence> find(std::span<const ResidentHandle> resources) {
     const std::lock_guard lock(mutex_);
@@ -247,16 +274,17 @@ class VulkanPipeline final : public CompiledPipeline {
     std::erase_if(recorded_, [&](const Recorded& other) { return other.sequence == recorded; });
   }
 
-  Result<std::shared_ptr<RecordedSequence>> record(std::span<const ResidentHandle> resources) {
+  Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
+                                                   std::span<const ResidentHandle> resources) {
     const ResidentStep step{.program = program_,
                             .resources = {resources.begin(), resources.end()},
                             .grid_override = config_.grid_override,
                             .workgroup_override = config_.workgroup_override,
                             .label = config_.label};
-    auto made = backend_.record_resident(
+    auto made = backend.record_resident(
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
-    if (!made) return std::unexpected(with_program(std::move(made.error()), program_));
+    if (!made) return std::unexpected(std::move(made.error()));
     std::shared_ptr<RecordedSequence> recorded = std::move(*made);
     const std::lock_guard lock(mutex_);
     recorded_.insert(recorded_.begin(), {step.resources, recorded});
@@ -264,7 +292,7 @@ class VulkanPipeline final : public CompiledPipeline {
     return recorded;
   }
 
-  VulkanBackend& backend_;
+  const dispatch::BackendLink<VulkanBackend> link_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
@@ -322,7 +350,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
                return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/false);
              });
              if (!started) return std::unexpected(std::move(started.error()));
-             return std::make_unique<VulkanPending>(*this, engine, program, std::move(*started));
+             return std::make_unique<VulkanPending>(link(), engine, program, std::move(*started));
            });
   if (!pending) return std::unexpected(with_program(std::move(pending.error()), program));
   return pending;
@@ -338,7 +366,7 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
              if (auto made = make_kernels(*engine, *prepared, config); !made) {
                return std::unexpected(std::move(made.error()));
              }
-             return std::make_unique<VulkanPipeline>(*this, program, config);
+             return std::make_unique<VulkanPipeline>(link(), program, config);
            });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
   return compiled;

@@ -31,7 +31,7 @@ Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue
 WorkQueue::~WorkQueue() = default;
 
 Result<void> WorkQueue::make_timeline() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -48,7 +48,7 @@ Result<void> WorkQueue::make_timeline() {
 // With the lock held: one row, to go among those under way. A fence that a thread still waits for
 // is not free.
 Result<std::list<WorkQueue::Fence>> WorkQueue::free_fence() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   std::list<Fence> taken;
   for (auto free = free_fences_.begin(); free != free_fences_.end(); ++free) {
     if (free->fence.use_count() != 1) continue;

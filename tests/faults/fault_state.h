@@ -2,7 +2,7 @@
 // chosen, and every object that is made and destroyed is counted too.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <algorithm>
 #include <atomic>

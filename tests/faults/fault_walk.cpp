@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 ErrorCode code_of_fault(FaultKind kind, std::string_view function) {
   switch (kind) {
     case FaultKind::HostMemory:
+      // So says the loader of a driver's file that it cannot read.
+      return function == "vkCreateInstance" ? ErrorCode::UnsupportedFeature
+                                            : ErrorCode::DeviceOutOfMemory;
     case FaultKind::DeviceMemory:
     case FaultKind::PoolMemory:
     case FaultKind::MapFailed:
