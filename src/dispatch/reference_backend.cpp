@@ -261,7 +261,9 @@ MetricSnapshot Reference::metric_snapshot() const {
 namespace felsite {
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options) {
-  return std::make_unique<dispatch::Reference>(options);
+  std::unique_ptr<ReferenceBackend> made;
+  base::best_effort([&] { made = std::make_unique<dispatch::Reference>(options); });
+  return made;
 }
 
 }  // namespace felsite

@@ -93,7 +93,7 @@ const std::vector<Call>& calls() {
       {"plan_grid_sync", [] { return answer(plan_grid_sync(keep())); }},
       {"lower",
        [] {
-         return answer(codegen::lower(codegen::Segment(plain()), codegen::no_capabilities()));
+         return answer(codegen::lower(codegen::Segment(plain()), codegen::all_capabilities()));
        }},
       {"apply_mask",
        [] {
