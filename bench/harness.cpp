@@ -1,36 +1,18 @@
 #include "harness.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "rows_in_child.h"
 
 namespace felsite::bench {
 namespace {
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-// Where the true median lies 19 times of 20, whatever the values are distributed like: between
-// those as many standard deviations of a fair coin's throws from the middle.
-double half_interval(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto count = static_cast<double>(values.size());
-  const double reach = 0.98 * std::sqrt(count);
-  const double last = count - 1;
-  const double low = std::clamp(std::floor(count / 2 - reach), 0.0, last);
-  const double high = std::clamp(std::ceil(count / 2 + reach) - 1, 0.0, last);
-  return (values[static_cast<std::size_t>(high)] - values[static_cast<std::size_t>(low)]) / 2;
-}
-
 // Nanoseconds that the rounds of a case may take, beyond which there are no more than the least.
-double time_for_rounds(Extent extent) { return by_extent(extent, 0.0, 0.3e9, 2e9); }
+double time_for_rounds(Extent extent) { return by_extent(extent, 0.0, 0.2e9, 2e9); }
 
 Measurement measure_case(const Row& row, const Case& size, Extent extent) {
   Measurement result{.name = row.name,
@@ -68,6 +50,7 @@ void measure_here(const Row& row, const Options& options, std::vector<Measuremen
       continue;
     }
     results.push_back(measure_case(row, size, options.extent));
+    if (options.bound) hold_to(results.back(), *options.bound);
     if (options.progress) options.progress(results.back());
   }
 }
@@ -90,6 +73,7 @@ Result<void> measure_in_child(const Row& row, const Options& options,
   }
   for (Measurement& measurement : in_child->measurements) {
     results.push_back(std::move(measurement));
+    if (options.bound) hold_to(results.back(), *options.bound);
     if (options.progress) options.progress(results.back());
   }
   return {};
@@ -97,24 +81,22 @@ Result<void> measure_in_child(const Row& row, const Options& options,
 
 }  // namespace
 
-std::string_view to_string(Unit unit) { return unit == Unit::Bytes ? "B" : "ns"; }
-
-void judge(Measurement& row, const std::vector<double>& felsite, const std::vector<double>& peer) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < felsite.size(); ++i) ratios.push_back(felsite[i] / peer[i]);
-  row.felsite = median(felsite);
-  row.peer_cost = median(peer);
-  row.ratio = median(ratios);
-  row.spread = half_interval(ratios) / row.ratio;
-  row.met = row.bound == 0 || row.ratio <= row.bound;
-  row.proven = row.bound == 0 || std::abs(row.bound - row.ratio) >= row.spread * row.ratio;
-}
-
 double time_ns(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   const std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
   return elapsed.count();
+}
+
+double processor_ns(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  };
+  const double before = now();
+  work();
+  return now() - before;
 }
 
 std::function<double()> constant(double cost) {

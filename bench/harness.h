@@ -77,9 +77,14 @@ struct Measurement {
 
 // Of rounds in which one side cost this and the other that.
 void judge(Measurement& row, const std::vector<double>& felsite, const std::vector<double>& peer);
+// Whether it keeps this bound; 0: none.
+void hold_to(Measurement& row, double bound);
 
 // Nanoseconds that `work` takes.
 double time_ns(const std::function<void()>& work);
+// Nanoseconds of a processor that this thread takes for it: for work that is all its own, which
+// costs the same however busy the machine is.
+double processor_ns(const std::function<void()>& work);
 // A cost that is always the same.
 std::function<double()> constant(double cost);
 // The mean of `times`: one alone is shorter than what the machine's own work takes now and then.
@@ -108,6 +113,7 @@ std::vector<Row> process_rows();
 struct Options {
   Extent extent = Extent::Whole;
   std::vector<std::string> rows;  // empty: all
+  std::optional<double> bound;    // of all rows, instead of their own
   bool in_child = false;          // the surroundings are those of the row already
   std::function<void(const Measurement&)> progress;
   std::function<void(const Row&, const std::string& reason)> skipped;

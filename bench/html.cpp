@@ -51,11 +51,11 @@ h1 { font-size: 1.5rem; margin: 0 0 .5rem; }
 p { margin: .4rem 0; max-width: 60rem; }
 .quiet { color: var(--quiet); }
 table { border-collapse: collapse; width: 100%; margin-top: 1rem; }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--rule); text-align: left;
+th, td { padding: .3rem .5rem; overflow-wrap: anywhere; border-bottom: 1px solid var(--rule); text-align: left;
   vertical-align: baseline; }
 thead th { color: var(--quiet); font-weight: 600; }
-tbody th { font-weight: 600; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+tbody th { font-weight: 600; overflow-wrap: normal; }
+.number { text-align: right; white-space: nowrap; overflow-wrap: normal; font-variant-numeric: tabular-nums; }
 .verdict { white-space: nowrap; font-weight: 600; }
 .ok .verdict { color: var(--ok-ink); }
 .over { background: var(--over); }
@@ -89,8 +89,7 @@ constexpr std::string_view kColumns = R"(<thead role="rowgroup">
 <th role="columnheader" scope="col" class="number">ratio</th>
 <th role="columnheader" scope="col" class="number">spread</th>
 <th role="columnheader" scope="col" class="number">bound</th>
-<th role="columnheader" scope="col">verdict</th>
-<th role="columnheader" scope="col">set for it</th></tr>
+<th role="columnheader" scope="col">verdict</th></tr>
 </thead>
 <tbody role="rowgroup">
 )";
@@ -118,7 +117,13 @@ std::string row_html(const Measurement& row) {
   std::string html =
       fmt::format("<tr role=\"row\" class=\"{}\"><th role=\"rowheader\" scope=\"row\">{}</th>\n",
                   kind, escape(row.name));
-  html += cell("text", "size", row.size);
+  const std::string with =
+      row.surroundings.empty()
+          ? ""
+          : fmt::format("<br><small class=\"quiet\">with {}</small>", escape(row.surroundings));
+  html +=
+      fmt::format("<td role=\"cell\" class=\"text\" data-label=\"size\"><span>{}{}</span></td>\n",
+                  escape(row.size), with);
   html += cell("number", "Felsite", figure(cost_text(row.unit, row.felsite)));
   html += cell("text", "peer", row.peer);
   html += cell("number", "the peer's", figure(cost_text(row.unit, row.peer_cost)));
@@ -126,18 +131,17 @@ std::string row_html(const Measurement& row) {
   html += cell("number", "spread", figure(fmt::format("±{:.1f} %", row.spread * 100)));
   html += cell("number", "bound", row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound));
   html += cell("text verdict", "verdict", verdict(row));
-  html += cell("text", "set for it", row.surroundings);
   return html + "</tr>\n";
 }
 
 }  // namespace
 
-std::string to_html(const std::vector<Measurement>& rows) {
+std::string to_html(const std::string& device, const std::vector<Measurement>& rows) {
   std::string html(kHead);
   html += fmt::format(
       "<p class=\"quiet\">{}</p>\n<p>Ratio: Felsite ÷ peer, the median of interleaved rounds; less "
       "is better. {}</p>\n<table role=\"table\" aria-label=\"Felsite beside its peers\">\n",
-      escape(device_line()), escape(summary(rows)));
+      escape(device), escape(summary(rows)));
   html += kColumns;
   for (const Measurement& row : rows) html += row_html(row);
   return html + "</tbody>\n</table>\n</main>\n</body>\n</html>\n";

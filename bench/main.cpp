@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <optional>
 
 #include "report.h"
 
@@ -24,6 +25,7 @@ struct Arguments {
   bool quick = false;
   bool list = false;
   std::vector<std::string> rows;
+  std::optional<double> bound;
   std::string json_file;
   std::string html_file;
   std::string markdown_file;
@@ -60,6 +62,7 @@ int report_failure(const Error& error) {
   std::fflush(stdout);
   Options options{.extent = args.quick ? Extent::Quick : Extent::Whole,
                   .rows = args.rows,
+                  .bound = args.bound,
                   .in_child = false,
                   .progress = {},
                   .skipped = say_skipped};
@@ -71,9 +74,12 @@ int report_failure(const Error& error) {
   if (!rows) return report_failure(rows.error());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   fmt::print("\n{}\nIn all {:.1f} s.\n", summary(*rows), took.count());
-  if (!args.json_file.empty() && !write_file(args.json_file, to_json(*rows))) return kNotDone;
-  if (!args.html_file.empty() && !write_file(args.html_file, to_html(*rows))) return kNotDone;
-  if (!args.markdown_file.empty() && !write_file(args.markdown_file, to_markdown(*rows))) {
+  if (!args.json_file.empty() && !write_file(args.json_file, to_json(device_line(), *rows)))
+    return kNotDone;
+  if (!args.html_file.empty() && !write_file(args.html_file, to_html(device_line(), *rows)))
+    return kNotDone;
+  if (!args.markdown_file.empty() &&
+      !write_file(args.markdown_file, to_markdown(device_line(), *rows))) {
     return kNotDone;
   }
   return std::ranges::all_of(*rows, &Measurement::met) ? kOk : kOver;
@@ -83,8 +89,12 @@ int report_failure(const Error& error) {
 int check(const Arguments& args) {
   fmt::print("{}\n\n", device_line());
   std::size_t skipped = 0;
-  Options options{
-      .extent = Extent::Check, .rows = args.rows, .in_child = false, .progress = {}, .skipped = {}};
+  Options options{.extent = Extent::Check,
+                  .rows = args.rows,
+                  .bound = {},
+                  .in_child = false,
+                  .progress = {},
+                  .skipped = {}};
   options.progress = [](const Measurement& row) {
     fmt::print("{}\n", to_check_line(row));
     std::fflush(stdout);
@@ -136,6 +146,8 @@ int main(int argc, char** argv) {
                "Only run each row once, small, and compare the results of both sides");
   app.add_flag("--list", args.list, "Only name the rows");
   app.add_option("--rows", args.rows, "Only these rows: a,b")->delimiter(',');
+  app.add_option("--bound", args.bound, "Hold all rows to this ratio instead of their own bounds")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", args.json_file, "Also write the rows as JSON");
   app.add_option("--html", args.html_file, "Also write the rows as a page");
   app.add_option("--markdown", args.markdown_file, "Also write the rows as a table in Markdown");

@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
-
-#include "vk/device.h"
 
 namespace felsite::bench {
 namespace {
@@ -29,33 +25,7 @@ std::string line(const std::string& name, const std::string& size, const std::st
          pad(bound, 8, true) + "  " + notes;
 }
 
-// The device that the rows open, its driver, and what else changes how fast it is.
-std::string vulkan_device() {
-  const auto instance = vk::Instance::shared();
-  const auto devices = vk::list_devices();
-  if (!instance || !devices) return "no Vulkan device";
-  const auto plan = vk::plan_device(*devices, vk::with_environment({}));
-  if (!plan) return "no Vulkan device";
-  const vk::DeviceSnapshot& device = (*devices)[plan->device];
-  const char* const workers = std::getenv("LP_NUM_THREADS");  // lavapipe's
-  return fmt::format("{}, {} {}, LP_NUM_THREADS {}, validation layer {}", device.name,
-                     device.driver_name, device.driver_info,
-                     workers == nullptr ? "not set" : workers,
-                     (*instance)->validated() ? "on" : "off");
-}
-
 }  // namespace
-
-std::string device_line() {
-#ifdef NDEBUG
-  constexpr std::string_view kBuild = "Release build";
-#else
-  constexpr std::string_view kBuild = "Debug build";
-#endif
-  static const std::string line = fmt::format("{}, {} hardware threads, {}", vulkan_device(),
-                                              std::thread::hardware_concurrency(), kBuild);
-  return line;
-}
 
 std::string cost_text(Unit unit, double cost) {
   if (unit == Unit::Bytes) {
@@ -84,7 +54,7 @@ std::string to_line(const Measurement& row) {
               cost_text(row.unit, row.peer_cost), fmt::format("{:.3f}", row.ratio),
               fmt::format("±{:.1f}%", row.spread * 100),
               row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound),
-              pad(verdict(row), row.surroundings.empty() ? 0 : 12) + row.surroundings);
+              pad(verdict(row), row.surroundings.empty() ? 0 : 18) + row.surroundings);
 }
 
 std::string to_check_line(const Measurement& row) {
@@ -111,7 +81,7 @@ std::string summary(const std::vector<Measurement>& rows) {
   return text;
 }
 
-std::string to_json(const std::vector<Measurement>& rows) {
+std::string to_json(const std::string& device, const std::vector<Measurement>& rows) {
   nlohmann::json list = nlohmann::json::array();
   for (const Measurement& row : rows) {
     list.push_back({{"name", row.name},
@@ -128,11 +98,11 @@ std::string to_json(const std::vector<Measurement>& rows) {
                     {"proven", row.proven},
                     {"surroundings", row.surroundings}});
   }
-  return nlohmann::json{{"device", device_line()}, {"rows", list}}.dump(2) + "\n";
+  return nlohmann::json{{"device", device}, {"rows", list}}.dump(2) + "\n";
 }
 
-std::string to_markdown(const std::vector<Measurement>& rows) {
-  std::string text = device_line() +
+std::string to_markdown(const std::string& device, const std::vector<Measurement>& rows) {
+  std::string text = device +
                      "\n\n| row | size | Felsite | peer | peer's | ratio | spread | "
                      "bound | |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n";
   for (const Measurement& row : rows) {

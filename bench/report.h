@@ -17,9 +17,9 @@ std::string to_check_line(const Measurement& row);  // of a check, which has no 
 // How many rows are over their bounds, and which, and how many prove nothing.
 std::string summary(const std::vector<Measurement>& rows);
 
-std::string to_json(const std::vector<Measurement>& rows);
-std::string to_html(const std::vector<Measurement>& rows);
-std::string to_markdown(const std::vector<Measurement>& rows);
+std::string to_json(const std::string& device, const std::vector<Measurement>& rows);
+std::string to_html(const std::string& device, const std::vector<Measurement>& rows);
+std::string to_markdown(const std::string& device, const std::vector<Measurement>& rows);
 
 // Parts of them: 4.2 µs or 8.0 MiB; ok, OVER, not proven.
 std::string cost_text(Unit unit, double cost);

@@ -1,7 +1,6 @@
 // A row about a long fixpoint whose passes are narrow: a search down a chain, as many levels as
 // nodes, and one node in each. An expert loops inside one kernel.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <cstring>
 #include <numeric>
@@ -91,12 +90,6 @@ class RawChain {
   Bytes result_;
 };
 
-double own_processor_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 // What the caller's thread does for a pass, all submissions and looks at words included, beside how
 // long the pass takes. The sides are two figures of one run.
 Case host_part_case(const std::shared_ptr<GridJob>& split, std::uint32_t nodes) {
@@ -106,9 +99,8 @@ Case host_part_case(const std::shared_ptr<GridJob>& split, std::uint32_t nodes) 
   };
   const auto last = std::make_shared<Last>();
   const auto run = [=] {
-    const double before = own_processor_ns();
-    last->whole = time_ns([&] { split->run(); }) / nodes;
-    last->host = (own_processor_ns() - before) / nodes;
+    last->host =
+        processor_ns([&] { last->whole = time_ns([&] { split->run(); }) / nodes; }) / nodes;
   };
   return {.size = "the host's part, split",
           .felsite =

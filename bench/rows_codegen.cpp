@@ -14,7 +14,7 @@ namespace {
 std::function<double()> lowers(ir::Program program, int times) {
   return [program = std::move(program), times] {
     const codegen::Capabilities mask = codegen::all_capabilities();
-    return time_ns([&] {
+    return processor_ns([&] {
              for (int i = 0; i < times; ++i) {
                if (!codegen::lower(codegen::Segment(program), mask))
                  give_up("a program of the benchmarks is refused");
@@ -26,7 +26,7 @@ std::function<double()> lowers(ir::Program program, int times) {
 
 std::function<double()> compiles(std::string source, int times) {
   return [source = std::move(source), times] {
-    return time_ns([&] {
+    return processor_ns([&] {
              for (int i = 0; i < times; ++i) {
                if (compile_glsl(source).empty()) give_up("a program of the benchmarks is refused");
              }

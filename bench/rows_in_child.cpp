@@ -22,7 +22,12 @@ std::optional<Extent> extent_named(std::string_view name) {
 Result<std::string> measure_for_parent(const std::string& row, Extent extent) {
   nlohmann::json skipped = nlohmann::json::array();
   nlohmann::json measured = nlohmann::json::array();
-  Options options{.extent = extent, .rows = {row}, .in_child = true, .progress = {}, .skipped = {}};
+  Options options{.extent = extent,
+                  .rows = {row},
+                  .bound = {},
+                  .in_child = true,
+                  .progress = {},
+                  .skipped = {}};
   options.skipped = [&](const Row&, const std::string& reason) { skipped.push_back(reason); };
   const auto measurements = measure(options);
   if (!measurements) return std::unexpected(measurements.error());
