@@ -66,11 +66,13 @@ std::optional<std::uint64_t> parse_integer(std::string_view text, Type type) {
 }
 
 std::optional<std::uint64_t> parse_float(std::string_view text, Type type) {
+  if (const auto literal = decimal_literal(type, text)) return literal->bits;
+  // What is left are the names of infinities and NaNs.
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  if (read.ec != std::errc() || read.ptr != end || std::isfinite(value)) return std::nullopt;
   return float_literal(type, value).bits;
 }
 

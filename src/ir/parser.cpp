@@ -8,6 +8,7 @@
 #include "felsite/validate.h"
 #include "ir/assembler.h"
 #include "ir/expression_parser.h"
+#include "ir/guarded_findings.h"
 #include "ir/words.h"
 
 namespace felsite::ir {
@@ -471,7 +472,8 @@ std::expected<Program, Findings> parse_with_comments(std::string_view text,
 }
 
 std::expected<Program, Findings> parse(std::string_view text) {
-  return parse_with_comments(text, nullptr);
+  using Outcome = std::expected<Program, Findings>;
+  return guarded_findings<Outcome>([&] { return parse_with_comments(text, nullptr); });
 }
 
 }  // namespace felsite::ir

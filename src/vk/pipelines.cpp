@@ -3,9 +3,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
+#include "base/guarded.h"
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "dispatch/warnings.h"
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
 }
 
 Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkPipelineCacheCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = data.size();
@@ -85,17 +85,15 @@ void Pipelines::note_use(Entry& entry) {
   ++entry.owners;
 }
 
-// With the lock held; the caller lets the kernel go without it.
-SharedKernel Pipelines::remove(std::list<Entry>::iterator entry) {
-  SharedKernel kernel = std::move(entry->kernel);
+// With the lock held; the caller lets it go without.
+void Pipelines::remove(Entries::iterator entry, Entries& dropped) {
   figures_.bytes -= entry->bytes;
   by_key_.erase(entry->key);
-  entries_.erase(entry);
-  return kernel;
+  dropped.splice(dropped.end(), entries_, entry);
 }
 
-std::vector<SharedKernel> Pipelines::release(KernelUse& use) {
-  std::vector<SharedKernel> released = take_out(use);
+Pipelines::Entries Pipelines::release(KernelUse& use) {
+  Entries released = take_out(use);
   SharedCache stale;
   {
     // Mostly of kernels that are gone: the driver gives their memory back too.
@@ -107,19 +105,18 @@ std::vector<SharedKernel> Pipelines::release(KernelUse& use) {
   return released;
 }
 
-std::vector<SharedKernel> Pipelines::take_out(KernelUse& use) {
-  std::vector<SharedKernel> released;
+Pipelines::Entries Pipelines::take_out(KernelUse& use) {
+  Entries released;
   const std::lock_guard lock(mutex_);
   const std::lock_guard noting(use.mutex_);
   if (use.of_ != this) return released;
-  released.reserve(use.keys_.size());
   for (const Key& key : use.keys_) {
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) continue;  // it was dropped to make room
     Entry& entry = *found->second;
     // One that was dropped and compiled again may know fewer owners than there are.
     if (entry.owners > 0) --entry.owners;
-    if (entry.owners == 0 && !entry.is_for_others) released.push_back(remove(found->second));
+    if (entry.owners == 0 && !entry.is_for_others) remove(found->second, released);
   }
   use.keys_.clear();
   return released;
@@ -226,7 +223,7 @@ Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
   // Without the lock while it compiles: a large program must not hold up the others.
   auto made = compile(segment);
   if (!made) return made;
-  std::vector<SharedKernel> dropped;  // let go without the lock
+  Entries dropped;  // let go without the lock
   const std::lock_guard lock(mutex_);
   ++figures_.misses;
   dispatch::count(Counter::PipelinesCompiled);
@@ -235,13 +232,15 @@ Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
     note_use(*found->second);
     return found->second->kernel;
   }
-  entries_.push_front({.key = key, .kernel = *made, .bytes = bytes_of(**made)});
-  by_key_.emplace(key, entries_.begin());
+  Entries fresh;
+  fresh.push_front({.key = key, .kernel = *made, .bytes = bytes_of(**made)});
+  note_use(fresh.front());
+  by_key_.emplace(key, fresh.begin());
+  entries_.splice(entries_.begin(), fresh);
   figures_.bytes += entries_.front().bytes;
-  note_use(entries_.front());
   while (entries_.size() > 1 &&
          (entries_.size() > limits_.entries || figures_.bytes > limits_.bytes)) {
-    dropped.push_back(remove(std::prev(entries_.end())));
+    remove(std::prev(entries_.end()), dropped);
     ++figures_.evictions;
   }
   return made;
@@ -254,17 +253,17 @@ void Pipelines::save() {
     if (is_saved_) return;
     is_saved_ = true;
   }
-  std::string wrong;
-  try {
-    wrong = write_file();
-  } catch (const std::bad_alloc&) {
-    wrong = "The pipeline cache is not written: the host has no memory left for it.";
-  }
-  if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
+  // Closing comes here too: what goes wrong with a cache must not end a process.
+  const auto written = base::guarded([&]() -> Result<void> {
+    const std::string wrong = write_file();
+    if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
+    return {};
+  });
+  if (!written && !has_warned_.exchange(true)) dispatch::warn(written.error().message);
 }
 
 Result<Bytes> Pipelines::data_of(VkPipelineCache cache) const {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   std::size_t bytes = 0;
   VkResult result = functions.vkGetPipelineCacheData(device_.handle(), cache, &bytes, nullptr);
   Bytes data;

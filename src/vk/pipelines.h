@@ -76,8 +76,16 @@ class Pipelines {
   // The program's findings, looked for once: none, or InvalidProgram.
   Result<void> validate(const ir::Program& program);
 
+  struct Entry {
+    KernelKey key;
+    SharedKernel kernel;
+    std::uint64_t bytes = 0;
+    std::uint32_t owners = 0;    // see KernelUse
+    bool is_for_others = false;  // used by somebody who is no owner: stays as long as there is room
+  };
+  using Entries = std::list<Entry>;
   // When its owner goes: takes out what nobody else has used, and gives it.
-  std::vector<SharedKernel> release(KernelUse& use);
+  Entries release(KernelUse& use);
 
   // Writes the cache file if something new was compiled. What is already there, from another
   // process, is kept as far as there is room. A file that cannot be written is one warning, however
@@ -96,14 +104,6 @@ class Pipelines {
   struct FingerprintHash {
     std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
   };
-  struct Entry {
-    Key key;
-    SharedKernel kernel;
-    std::uint64_t bytes = 0;
-    std::uint32_t owners = 0;    // see KernelUse
-    bool is_for_others = false;  // used by somebody who is no owner: stays as long as there is room
-  };
-
   Pipelines(Device& device, const PipelineLimits& limits) : device_(device), limits_(limits) {}
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
   Result<Owned<VkPipelineCache>> make_cache(ByteSpan data, std::string_view name) const;
@@ -111,11 +111,11 @@ class Pipelines {
   Result<Bytes> data_of(VkPipelineCache cache) const;
   void bound_driver_cache();
   void begin_again(const SharedCache& cache);
-  std::vector<SharedKernel> take_out(KernelUse& use);
+  Entries take_out(KernelUse& use);
   std::string write_file();
   SharedKernel find(const Key& key);
   void note_use(Entry& entry);
-  SharedKernel remove(std::list<Entry>::iterator entry);
+  void remove(Entries::iterator entry, Entries& dropped);
   static Key key_of(const codegen::Segment& segment);
   Result<SharedKernel> compile(const codegen::Segment& segment);
 
@@ -127,8 +127,8 @@ class Pipelines {
   mutable std::mutex mutex_;
   SharedCache cache_;
   std::uint64_t in_cache_ = 0;  // compiled into it
-  std::list<Entry> entries_;    // the least recently used last
-  std::unordered_map<Key, std::list<Entry>::iterator, Hash> by_key_;
+  Entries entries_;             // the least recently used last
+  std::unordered_map<Key, Entries::iterator, Hash> by_key_;
   std::unordered_set<ir::Fingerprint, FingerprintHash> valid_;
   PipelineCacheSnapshot figures_;
   bool is_saved_ = true;

@@ -1,6 +1,7 @@
 // Files that the tool reads and writes: bounded, and never half.
 #include <sys/stat.h>
 
+#include "support/skip.h"
 #include "tool_runner.h"
 
 using namespace felsite::test;
@@ -71,10 +72,8 @@ TEST_CASE("standard output that reaches a limit on the size of files is an error
 
 TEST_CASE("a source or a result survives a full disk") {
   const Scratch probe;
-  if (run_shell("unshare -m mount -t tmpfs none \"$D\"", probe).code != 0) {
-    MESSAGE("skipped: this user may not mount a small disk");
-    return;
-  }
+  FELSITE_SKIP_IF(run_shell("unshare -m mount -t tmpfs none \"$D\"", probe).code != 0,
+                  "this user may not mount a small disk");
   for (const std::string& writer : kWriters) {
     CAPTURE(writer);
     const Scratch scratch;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/host_memory.h"
+#include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/made_up_devices.h"
 #include "vk/memory_budget.h"
@@ -108,10 +109,8 @@ TEST_CASE("400 buffers of 512 MiB are refused before the machine is exhausted") 
   const bool is_software =
       must(backend->engine())->device().snapshot().type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const bool touches = backend->device_profile().name.find("SwiftShader") != std::string::npos;
-  if (!is_software || touches) {
-    MESSAGE("skipped: here the driver touches what it allocates, or has memory of its own");
-    return;
-  }
+  FELSITE_SKIP_IF(!is_software || touches,
+                  "the driver touches what it allocates, or has memory of its own");
   const base::HostMemory host = base::host_memory();
   REQUIRE(host.total < 200 * 1024 * kMiB);
   std::vector<ResidentHandle> handles;
@@ -137,10 +136,9 @@ TEST_CASE("without a budget of the host the device's own holds") {
   for (const vk::MemoryHeap& other : device->snapshot().memory_heaps) {
     heap = std::max(heap, other.bytes);
   }
-  if (heap > 4096 * kMiB || device->snapshot().name.find("SwiftShader") != std::string::npos) {
-    MESSAGE("skipped: this device's heap is too large to fill, or is touched when allocated");
-    return;
-  }
+  FELSITE_SKIP_IF(
+      heap > 4096 * kMiB || device->snapshot().name.find("SwiftShader") != std::string::npos,
+      "the device's heap is too large to fill, or is touched when allocated");
   vk::Memory memory(*device, nullptr);
   std::vector<vk::SharedBuffer> buffers;
   std::optional<Error> refused;
@@ -238,7 +236,7 @@ struct GrowingCaches {
   static Result<std::unique_ptr<vk::Device>> open() {
     made = 0;
     bytes = 0;
-    return vk::open_device({}, [](VolkDeviceTable& functions) {
+    return vk::open_device({}, [](vk::DeviceFunctions& functions) {
       create = functions.vkCreatePipelineCache;
       compile = functions.vkCreateComputePipelines;
       functions.vkCreatePipelineCache = [](VkDevice device, const VkPipelineCacheCreateInfo* info,

@@ -15,6 +15,7 @@
 #include "felsite/vulkan.h"
 #include "support/own_process.h"
 #include "support/scratch_folder.h"
+#include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/collected_warnings.h"
 #include "vk/pipeline_cache_file.h"
@@ -105,10 +106,8 @@ TEST_CASE("a pipe, a device, a folder or a link in the cache's place is left alo
     check_left_alone(folder.path(), file, "symbolic link");
   }
   SUBCASE("a device") {
-    if (mknod(file.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0) {
-      MESSAGE("skipped: this user may not make devices");
-      return;
-    }
+    FELSITE_SKIP_IF(mknod(file.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0,
+                    "this user may not make devices");
     check_left_alone(folder.path(), file, "no plain file");
   }
 }
@@ -130,10 +129,8 @@ TEST_CASE("a cache that others could have written is not given to the driver") {
     CHECK(use(folder.path(), true).empty());
   }
   SUBCASE("another user") {
-    if (chown(file.c_str(), 12345, gid_t(-1)) != 0) {
-      MESSAGE("skipped: this user may not give files away");
-      return;
-    }
+    FELSITE_SKIP_IF(chown(file.c_str(), 12345, gid_t(-1)) != 0,
+                    "this user may not give files away");
     check_left_alone(folder.path(), file, "another user");
   }
 }
@@ -147,10 +144,8 @@ TEST_CASE("a folder that others could write is no place for the cache") {
     check_left_alone(inner, inner, "written by other users");
   }
   SUBCASE("another user") {
-    if (chown(inner.c_str(), 12345, gid_t(-1)) != 0) {
-      MESSAGE("skipped: this user may not give files away");
-      return;
-    }
+    FELSITE_SKIP_IF(chown(inner.c_str(), 12345, gid_t(-1)) != 0,
+                    "this user may not give files away");
     check_left_alone(inner, inner, "another user");
   }
 }
