@@ -62,6 +62,24 @@ TEST_CASE("a source or a result survives a limit on the size of files, and the t
   }
 }
 
+#if defined(FELSITE_BENCH) && defined(NDEBUG)
+TEST_CASE("what the benchmarks wrote earlier survives a limit on the size of files") {
+  const Scratch scratch;
+  for (const char* option : {"--json", "--html"}) {
+    CAPTURE(option);
+    scratch.write("old", long_source());
+    const Outcome outcome = run_shell(
+        std::string("ulimit -f 1; \"$F\" bench --quick --rows program_bytes --bound 1000 ") +
+            option + " \"$D/old\" > /dev/null",
+        scratch);
+    CHECK(outcome.code == kDevice);
+    CHECK(contains(outcome.err, "File too large"));
+    CHECK(scratch.read("old") == long_source());
+    CHECK(count_files(scratch) == 1);
+  }
+}
+#endif
+
 TEST_CASE("standard output that reaches a limit on the size of files is an error, not a signal") {
   const Scratch scratch;
   scratch.write("old", long_source());
