@@ -4,11 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
-#include <fstream>
 #include <optional>
+#include <span>
 
+#include "base/durable_file.h"
 #include "report.h"
 
 namespace felsite::bench {
@@ -37,11 +40,10 @@ bool write_file(const std::string& path, std::string_view text) {
     fmt::print("{}", text);
     return true;
   }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return true;
-  fmt::print(stderr, "felsite: Cannot write {}. Fix: name a file in a folder with room.\n", path);
+  const int failed = base::replace_file(path, {std::as_bytes(std::span(text))});
+  if (failed == 0) return true;
+  fmt::print(stderr, "felsite: Cannot write {}: {}. Fix: name a file in a folder with room.\n",
+             path, std::strerror(failed));
   return false;
 }
 
@@ -138,6 +140,7 @@ int run(const Arguments& args) {
 
 int main(int argc, char** argv) {
   using namespace felsite::bench;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is an error like a full disk
   CLI::App app("Measure Felsite against peers", "felsite bench");
   Arguments args;
   app.set_version_flag("--version", "felsite-bench " FELSITE_VERSION);

@@ -308,6 +308,12 @@ std::uint64_t Recording::own_bytes() const {
   return bytes;
 }
 
+bool Recording::uses(const KernelOnDevice* kernel) const {
+  const auto is_of = [&](const KernelStep& step) { return step.kernel.get() == kernel; };
+  return std::ranges::any_of(sequence_.prefix, is_of) ||
+         std::ranges::any_of(sequence_.repeated, is_of);
+}
+
 bool Recording::uses(const Buffer* buffer) const {
   return std::ranges::binary_search(buffers_, buffer);
 }

@@ -28,7 +28,8 @@ VulkanBackend::~VulkanBackend() {
 Result<std::shared_ptr<Engine>> VulkanBackend::open_engine() const {
   auto device = settings_.open();
   if (!device) return std::unexpected(std::move(device.error()));
-  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace);
+  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace,
+                      settings_.budget);
 }
 
 std::string_view VulkanBackend::version() const { return FELSITE_VERSION; }

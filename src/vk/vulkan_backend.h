@@ -28,6 +28,7 @@ struct BackendSettings {
   std::uint64_t static_budget = std::uint64_t{256} << 20;
   // How long closing the device waits for work that is still under way.
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
+  std::shared_ptr<MemoryBudget> budget{};  // other than Memory chooses
 };
 
 class VulkanBackend final : public Backend {

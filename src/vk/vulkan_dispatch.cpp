@@ -184,14 +184,28 @@ class FinishedDispatch final : public PendingDispatch {
 
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const ir::Program& program,
-                 DispatchConfig config)
-      : link_(std::move(link)), program_(program), config_(std::move(config)) {}
+  // `use` has what was made ready for it already.
+  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
+                 std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config)
+      : link_(std::move(link)),
+        engine_(engine),
+        use_(std::move(use)),
+        program_(program),
+        config_(std::move(config)) {}
+  // What cannot be let go stays as long as there is room for it.
+  ~VulkanPipeline() override {
+    recorded_.clear();
+    static_cast<void>(link_.call([&](VulkanBackend&) -> Result<void> {
+      if (const auto engine = engine_.lock()) engine->drop_unwanted(*use_);
+      return {};
+    }));
+  }
 
   const ir::Program& program() const override { return program_; }
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
       return backend.dispatch_borrowed_into(program_, inputs, outputs, config_);
     }));
@@ -199,10 +213,12 @@ class VulkanPipeline final : public CompiledPipeline {
 
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) { return batch_on(backend, inputs); }));
   }
 
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
       if (dispatch::needs_grid_sync_form(program_, config_)) {
         return backend.dispatch_resident_passes(program_, resources, config_);
@@ -293,6 +309,8 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
   const dispatch::BackendLink<VulkanBackend> link_;
+  const std::weak_ptr<Engine> engine_;  // that it was compiled on
+  const std::unique_ptr<KernelUse> use_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
@@ -358,16 +376,19 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
 
 Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
                                                                  const DispatchConfig& config) {
-  auto compiled =
-      call("compile",
-           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-             auto prepared = prepare_program(*engine, program, config);
-             if (!prepared) return std::unexpected(std::move(prepared.error()));
-             if (auto made = make_kernels(*engine, *prepared, config); !made) {
-               return std::unexpected(std::move(made.error()));
-             }
-             return std::make_unique<VulkanPipeline>(link(), program, config);
-           });
+  auto compiled = call(
+      "compile",
+      [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+        auto prepared = prepare_program(*engine, program, config);
+        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        auto use = std::make_unique<KernelUse>();
+        const KernelUse::Scope scope(*use);
+        if (auto made = make_kernels(*engine, *prepared, config); !made) {
+          engine->drop_unwanted(*use);
+          return std::unexpected(std::move(made.error()));
+        }
+        return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program, config);
+      });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
   return compiled;
 }

@@ -162,7 +162,7 @@ TEST_CASE("bench says where a file cannot be written") {
   const Outcome outcome = run_tool({"bench", "--quick", "--rows", "program_bytes", "--bound",
                                     "1000", "--json", "/nonexistent/rows.json"});
   CHECK(outcome.code == 3);
-  CHECK(contains(outcome.err, "felsite: Cannot write /nonexistent/rows.json. Fix: "));
+  CHECK(contains(outcome.err, "felsite: Cannot write /nonexistent/rows.json: No such file"));
 }
 
 TEST_CASE("bench takes over what a process of its own has measured, and says how that was run") {
