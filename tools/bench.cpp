@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "commands.h"
-#include "files.h"
+#include "report.h"
 
 namespace felsite::tool {
 namespace {
@@ -75,6 +75,7 @@ void add_bench(CLI::App& app, CommonOptions&, Action& action) {
       app.add_subcommand("bench", "Measure Felsite against peers (starts felsite-bench)");
   // All options, --help too, are those of felsite-bench.
   command->set_help_flag();
+  command->set_help_all_flag();
   command->prefix_command();
   command->callback(
       [command, &action] { action = [command] { return start_bench(command->remaining()); }; });
