@@ -16,14 +16,14 @@
 namespace felsite::bench {
 namespace {
 
-constexpr std::uint32_t kWorkgroup = 512;
+constexpr std::uint32_t kWorkgroup = 256;
 constexpr std::uint32_t kBound = 64;
 // 7 passes change something, and one finds that nothing does.
 constexpr std::uint32_t kLivePasses = 8;
 
 // {0}: words; {1}: what there is beside the four buffers; {2}: the end of a pass.
 constexpr std::string_view kClosure = R"(
-program closure workgroup(512) {{
+program closure workgroup(256) {{
   readwrite v: u32[{0}];
   output e: u32[{0}];
   output f: u32[{0}];

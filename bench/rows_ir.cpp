@@ -23,7 +23,7 @@ using namespace ir;
 constexpr double kBuildBound = 8;
 constexpr double kBytesBound = 1.5;
 constexpr double kCopyBound = 1.5;
-constexpr double kParseBound = 6;
+constexpr double kParseBound = 5.5;
 constexpr double kValidateBound = 0.18;
 
 std::uint32_t expressions_for(Extent extent) {

@@ -93,8 +93,8 @@ std::vector<Case> check_cases(Extent extent) {
   codegen::Capabilities mask = (*device)->capabilities();
   if (!mask.has(codegen::Feature::RobustAccess2)) {
     return {skipped_case({.code = ErrorCode::UnsupportedFeature,
-                          .message = "The device has no robust_access2.",
-                          .fix = "run it on a device that has.",
+                          .message = "The device lacks robust_access2.",
+                          .fix = "run it on a device that has it.",
                           .context = {}})};
   }
   // Of a larger grid the indices would not be small, and the checks would be in both kernels.

@@ -175,12 +175,15 @@ std::vector<Case> large_cases(Extent extent) {
   const std::uint64_t needed = kLargeBuffers * bytes;
   // The source, the results, and room for everybody else.
   if (available_bytes() < needed + needed / 2) {
-    return {{.skipped = "The machine has too little memory for it. Fix: run it with 3 GiB free."}};
+    return {{.skipped =
+                 fmt::format("The machine has too little memory for it. Fix: run it with {} free.",
+                             size_name(needed + needed / 2))}};
   }
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
   if (sides->raw->memory_bytes < needed) {
-    return {{.skipped = "The device has too little memory. Fix: run it on one that has more."}};
+    return {
+        {.skipped = "The device has too little memory for it. Fix: run it on one that has more."}};
   }
   const auto work = std::make_shared<LargeWork>(sides->backend, sides->raw, bytes);
   work->felsite();
