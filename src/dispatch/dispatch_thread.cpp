@@ -43,11 +43,11 @@ class DispatchThread final : public PendingDispatch {
   bool is_ready() const override { return shared_->done.load(std::memory_order_acquire); }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    const HostSlice slice("wait");
-    if (waited_.exchange(true)) return std::unexpected(shared_->noted(results_taken_already()));
-    shared_->done.wait(false, std::memory_order_acquire);
-    if (!shared_->timing) return std::unexpected(shared_->noted(shared_->timing.error()));
     try {
+      const HostSlice slice("wait");
+      if (waited_.exchange(true)) return std::unexpected(shared_->noted(results_taken_already()));
+      shared_->done.wait(false, std::memory_order_acquire);
+      if (!shared_->timing) return std::unexpected(shared_->noted(shared_->timing.error()));
       std::vector<std::uint64_t> sizes;
       for (const Bytes& result : shared_->results) sizes.push_back(result.size());
       count_slots(outputs, sizes);
