@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/guarded.h"
 #include "dispatch/call_gate.h"
 
 namespace felsite::dispatch {
@@ -21,11 +22,12 @@ class BackendLink {
   // owner has closed its gate; it is then not touched.
   template <class Work>
   auto call(Work work) const -> decltype(work(std::declval<Owner&>())) {
-    const auto ticket = gate_->enter();
-    if (ticket) return work(*owner_);
-    Error error = ticket.error();
-    error.context.device = device_;
-    return std::unexpected(std::move(error));
+    return base::guarded([&]() -> decltype(work(std::declval<Owner&>())) {
+      auto ticket = gate_->enter();
+      if (ticket) return work(*owner_);
+      base::set_if_possible(ticket.error().context.device, device_);
+      return std::unexpected(std::move(ticket.error()));
+    });
   }
 
  private:

@@ -1,5 +1,6 @@
 // Counts the calls that a backend is working on, so that a flush can wait for them and a shutdown
-// can let no more in. What a backend made holds the gate too: see backend_link.h.
+// can let no more in. Entering and leaving need no memory. What a backend made holds the gate too:
+// see backend_link.h.
 #pragma once
 
 #include <array>

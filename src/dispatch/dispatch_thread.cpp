@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/guarded.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
@@ -18,7 +19,7 @@ struct Shared {
   std::optional<ThreadWork> work;  // the thread's: gone before anybody knows that it is done
   std::function<Error(Error)> noted;
   std::vector<Bytes> results;
-  Result<DispatchTiming> timing = std::unexpected(host_out_of_memory());
+  Result<DispatchTiming> timing = std::unexpected(base::host_out_of_memory());
   StopFlag stop{false};
   std::atomic<bool> done{false};
 };
@@ -43,26 +44,30 @@ class DispatchThread final : public PendingDispatch {
   bool is_ready() const override { return shared_->done.load(std::memory_order_acquire); }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    try {
-      const HostSlice slice("wait");
-      if (waited_.exchange(true)) return std::unexpected(shared_->noted(results_taken_already()));
-      shared_->done.wait(false, std::memory_order_acquire);
-      if (!shared_->timing) return std::unexpected(shared_->noted(shared_->timing.error()));
-      std::vector<std::uint64_t> sizes;
-      for (const Bytes& result : shared_->results) sizes.push_back(result.size());
-      count_slots(outputs, sizes);
-      outputs.resize(sizes.size());
-      // Copied, not moved: the caller's allocations are to be used again.
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
-      }
-      return shared_->timing;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(shared_->noted(host_out_of_memory()));
-    }
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (taken) return taken;
+    return base::guarded([&]() -> Result<DispatchTiming> {
+      return std::unexpected(shared_->noted(std::move(taken.error())));
+    });
   }
 
  private:
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
+    const HostSlice slice("wait");
+    if (waited_.exchange(true)) return std::unexpected(results_taken_already());
+    shared_->done.wait(false, std::memory_order_acquire);
+    if (!shared_->timing) return shared_->timing;
+    std::vector<std::uint64_t> sizes;
+    for (const Bytes& result : shared_->results) sizes.push_back(result.size());
+    count_slots(outputs, sizes);
+    outputs.resize(sizes.size());
+    // Copied, not moved: the caller's allocations are to be used again.
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
+    }
+    return shared_->timing;
+  }
+
   const std::shared_ptr<Shared> shared_;
   std::atomic<bool> waited_{false};
 };

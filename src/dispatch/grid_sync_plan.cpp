@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "codegen/plan.h"
 #include "dispatch/change_reports.h"
 #include "dispatch/counters.h"
@@ -438,15 +439,17 @@ std::string_view to_string(SegmentBuffer::Kind kind) {
 }
 
 Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOptions& options) {
-  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-    return std::unexpected(ir::to_error(findings, program.name()));
-  }
-  if (program.facts().has_collectives) {
-    return std::unexpected(unsupported(program, "The program has a collective of several ranks.",
-                                       "run the program on the reference backend."));
-  }
-  dispatch::count(Counter::GridSyncPlans);
-  return Planner(program, options).run();
+  return base::guarded([&]() -> Result<GridSyncPlan> {
+    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+      return std::unexpected(ir::to_error(findings, program.name()));
+    }
+    if (program.facts().has_collectives) {
+      return std::unexpected(unsupported(program, "The program has a collective of several ranks.",
+                                         "run the program on the reference backend."));
+    }
+    dispatch::count(Counter::GridSyncPlans);
+    return Planner(program, options).run();
+  });
 }
 
 }  // namespace felsite

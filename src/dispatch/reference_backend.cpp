@@ -16,13 +16,13 @@ constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
 }  // namespace
 
-Error on_reference(Error error) {
-  error.context.device = "reference";
+Error on_reference(Error error) noexcept {
+  base::set_if_possible(error.context.device, "reference");
   return error;
 }
 
-Error on_reference(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error on_reference(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return on_reference(std::move(error));
 }
 
@@ -235,11 +235,16 @@ Result<void> Reference::prepare() {
   return call("prepare", []() -> Result<void> { return {}; });
 }
 
+// No call of its own, which would wait for itself.
 Result<void> Reference::flush() {
   const HostSlice slice("flush");
-  if (gate_->closed()) return std::unexpected(on_reference(after_shutdown()));
-  gate_->wait_for_earlier();
-  return {};
+  auto flushed = base::guarded([&]() -> Result<void> {
+    if (gate_->closed()) return std::unexpected(after_shutdown());
+    gate_->wait_for_earlier();
+    return {};
+  });
+  if (!flushed) return std::unexpected(on_reference(std::move(flushed.error())));
+  return flushed;
 }
 
 Result<void> Reference::shutdown() {

@@ -1,6 +1,7 @@
 // The reference backend: the interpreter behind the whole backend contract.
 #pragma once
 
+#include "base/guarded.h"
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/dispatch_thread.h"
@@ -14,8 +15,8 @@
 namespace felsite::dispatch {
 
 // Set on every error of the backend.
-Error on_reference(Error error);
-Error on_reference(Error error, const ir::Program& program);
+Error on_reference(Error error) noexcept;
+Error on_reference(Error error, const ir::Program& program) noexcept;
 
 // Counts one thing for as long as it lives, also after the backend is gone.
 class Counted {
@@ -94,15 +95,13 @@ class Reference : public ReferenceBackend {
   template <class Work>
   auto call(std::string_view name, Work work) const -> decltype(work()) {
     const HostSlice slice(name);
-    try {
-      const auto ticket = gate_->enter();
-      if (!ticket) return std::unexpected(on_reference(ticket.error()));
-      auto result = work();
-      if (!result) return std::unexpected(on_reference(std::move(result.error())));
-      return result;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(on_reference(host_out_of_memory()));
-    }
+    auto result = base::guarded([&]() -> decltype(work()) {
+      auto ticket = gate_->enter();
+      if (!ticket) return std::unexpected(std::move(ticket.error()));
+      return work();
+    });
+    if (!result) return std::unexpected(on_reference(std::move(result.error())));
+    return result;
   }
 
  private:

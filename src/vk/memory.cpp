@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vk/memory_strategy.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -155,9 +156,8 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const Object
 }
 
 std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName& name) {
-  // Less is copied in the time that an import takes.
-  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
-  if (!device_.has(RuntimeFeature::ExternalHostMemory) || bytes.size() < kLeastBytes) return {};
+  if (!device_.has(RuntimeFeature::ExternalHostMemory)) return {};
+  if (bytes.size() < kLeastImportedBytes) return {};
   const SnapshotLimits& limits = device_.snapshot().limits;
   const std::uint64_t page = limits.host_pointer_alignment;
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -167,7 +167,7 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName&
       offset % limits.storage_buffer_alignment == 0 && offset + padded(bytes.size()) <= range;
   if (!can_bind) return {};
 
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   // Vulkan takes no const pointer; kernels that write are never bound to it.
   void* const begin = const_cast<std::byte*>(bytes.data() - offset);

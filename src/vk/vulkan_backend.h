@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/guarded.h"
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/dispatch_thread.h"
@@ -91,18 +92,17 @@ class VulkanBackend final : public Backend {
   template <class Work>
   auto call(std::string_view name, Work work) const
       -> decltype(work(std::declval<std::shared_ptr<Engine>&>())) {
-    const dispatch::HostSlice slice(name);
-    const auto ticket = gate_->enter();
-    if (!ticket) return std::unexpected(on_last_device(ticket.error()));
-    auto open = engine();
-    if (!open) return std::unexpected(std::move(open.error()));
-    try {
-      auto result = work(*open);
+    using Outcome = decltype(work(std::declval<std::shared_ptr<Engine>&>()));
+    return base::guarded([&]() -> Outcome {
+      const dispatch::HostSlice slice(name);
+      auto ticket = gate_->enter();
+      if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
+      auto open = engine();
+      if (!open) return std::unexpected(std::move(open.error()));
+      Outcome result = base::guarded([&] { return work(*open); });
       if (!result) return std::unexpected((*open)->noted(std::move(result.error())));
       return result;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected((*open)->noted(dispatch::host_out_of_memory()));
-    }
+    });
   }
 
   // For what the backend makes, and is asked by later.

@@ -13,8 +13,8 @@
 namespace felsite::vk {
 namespace {
 
-Error with_program(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error with_program(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return error;
 }
 

@@ -227,9 +227,20 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
       if (!buffer) return std::unexpected(std::move(buffer.error()));
       buffers.push_back(std::move(*buffer));
     }
+    // All or nothing, and what is freed again needs no memory.
     std::vector<ResidentHandle> handles;
-    for (SharedBuffer& buffer : buffers) handles.push_back(engine.buffers().add(std::move(buffer)));
-    return handles;
+    handles.reserve(buffers.size());
+    auto added = base::guarded([&]() -> Result<void> {
+      for (SharedBuffer& buffer : buffers) {
+        handles.push_back(engine.buffers().add(std::move(buffer)));
+      }
+      return {};
+    });
+    if (added) return handles;
+    for (const ResidentHandle& handle : handles) {
+      static_cast<void>(engine.buffers().remove(handle));
+    }
+    return std::unexpected(std::move(added.error()));
   };
   return call("allocate_resident", [&](const std::shared_ptr<Engine>& engine) {
     return with_room(*engine, [&] { return allocate(*engine); });
@@ -240,11 +251,11 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
 Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
   auto made = Backend::allocate_device_buffer(bytes, std::move(label));
   if (!made) return made;
-  const auto engine = current();
-  if (engine == nullptr) return made;
-  if (const auto buffer = engine->buffers().find(made->resident)) {
-    (*buffer)->name(made->label);
-  }
+  base::best_effort([&] {
+    const auto engine = current();
+    if (engine == nullptr) return;
+    if (const auto buffer = engine->buffers().find(made->resident)) (*buffer)->name(made->label);
+  });
   return made;
 }
 
@@ -363,7 +374,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
         give_back(*engine, key, std::move(*recording), removals);
         return ran;
       });
-  if (!timing) timing.error().context.program = program.name();
+  if (!timing) base::set_if_possible(timing.error().context.program, program.name());
   return timing;
 }
 
