@@ -9,6 +9,8 @@
 namespace felsite::tool {
 namespace {
 
+constexpr std::chrono::milliseconds kClosingGrace{300};
+
 Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::vector<Bytes>& inputs,
                      const RunArguments& args) {
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
@@ -54,7 +56,9 @@ Error cannot_open(Error error) {
 
 Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& inputs,
                           const RunArguments& args, const std::string& device) {
-  auto backend = make_vulkan_backend({.device = device, .mask = args.mask});
+  // What goes on after a timeout must not keep the command: its end ends that too.
+  auto backend =
+      make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
   if (ran && args.check) {

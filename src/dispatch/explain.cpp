@@ -9,6 +9,7 @@
 #include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
+#include "dispatch/kept_sizes.h"
 #include "dispatch/routing.h"
 #include "felsite/validate.h"
 
@@ -142,7 +143,12 @@ class Explainer {
     return {.many_passes = passes_ > 1,
             .report_changes = for_device && compares,
             .store_choices = store_choices,
-            .one_dimensional = grid_[1] == 1 && grid_[2] == 1};
+            .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+            .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
+  }
+
+  std::uint64_t binding_bytes() const {
+    return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
   }
 
   Result<GridSyncPlan> cut(bool for_device) const {
@@ -166,6 +172,13 @@ class Explainer {
       out_.has_plan = false;
       out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
       return {};
+    }
+    // What cannot run because of what it keeps is not explained as if it could.
+    const bool keeps = route == Route::Resident || route == Route::HostSplit;
+    if (keeps && sizes_.grid) {
+      if (auto fits = dispatch::size_kept(*plan, grid_, {.binding = binding_bytes()}); !fits) {
+        return std::unexpected(std::move(fits.error()));
+      }
     }
     explain_plan(*plan, route);
     const auto split = cut(false);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "dispatch/counters.h"
-#include "dispatch/host_split.h"
 #include "dispatch/reference_resident.h"
 #include "dispatch/reference_run.h"
 #include "dispatch/routing.h"
@@ -96,16 +95,34 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
   return {out_of_bounds_.loads, out_of_bounds_.stores, out_of_bounds_.atomics};
 }
 
+Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& program,
+                                                             const DispatchConfig& config,
+                                                             const StopFlag* stop) {
+  if (!needs_grid_sync_form(program, config)) return std::nullopt;
+  const auto route = choose_route(program, config, {}, device_profile());
+  if (!route) return std::unexpected(route.error());
+  if (route->route != Route::HostSplit) return std::nullopt;
+  return SegmentRunner{
+      .run = [this, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
+                          std::vector<Bytes>& outputs,
+                          const DispatchConfig& how) -> Result<DispatchTiming> {
+        auto interpreter = interpreter_for(segment, how);
+        if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+        return run(**interpreter, inputs, outputs, how, Slots::Callers, stop);
+      },
+      .memory_limit = memory_limit(),
+      .binding_limit = memory_limit(),
+      .stop = stop};
+}
+
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                       const DispatchConfig& config, Slots slots,
                                       const StopFlag* stop) {
-  if (needs_grid_sync_form(interpreter.program(), config)) {
-    const auto route = choose_route(interpreter.program(), config, {}, device_profile());
-    if (!route) return std::unexpected(route.error());
-    if (route->route == Route::HostSplit) {
-      return dispatch_host_split(*this, interpreter.program(), inputs, outputs, config);
-    }
+  const auto runner = split_runner(interpreter.program(), config, stop);
+  if (!runner) return std::unexpected(runner.error());
+  if (*runner) {
+    return dispatch_host_split(**runner, interpreter.program(), inputs, outputs, config);
   }
   ReferenceRun run(interpreter, config, options_, stop);
   if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {

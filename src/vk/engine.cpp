@@ -246,7 +246,7 @@ void Engine::forget_ended() {
   std::erase_if(abandoned_, [](const Running::Abandoned& run) { return run.recording.expired(); });
 }
 
-Result<void> Engine::until_unused(const Buffer& buffer) {
+Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
   Ticket last = 0;
   {
     const std::lock_guard lock(users_mutex_);
@@ -257,7 +257,7 @@ Result<void> Engine::until_unused(const Buffer& buffer) {
     }
   }
   if (last == 0 || queue().is_done(last)) return {};
-  auto waited = queue().wait(last, patience_);
+  auto waited = queue().wait(last, std::min(patience_, timeout));
   if (waited || waited.error().code != ErrorCode::Timeout) return waited;
   waited.error().message = "Work that was given up after its timeout still uses the buffer.";
   waited.error().fix = "wait for it with flush, or use another buffer.";

@@ -74,8 +74,8 @@ class Engine {
   // Lets a run go that nobody will wait for.
   void abandon(Running running) noexcept;
   // Before the host touches a buffer in place: until no run that was let go uses it any more.
-  // Timeout where that takes longer than closing would wait.
-  Result<void> until_unused(const Buffer& buffer);
+  // Timeout where that takes longer than closing would wait, or than the caller has time.
+  Result<void> until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout = kNoTimeout);
   // Of buffers that are freed: recordings that use them give their memory back.
   void drop_users(const Buffer& buffer);
   // When their owner goes: its kernels, and the recordings with them, as far as nobody else wants

@@ -90,6 +90,7 @@ Result<void> VulkanBackend::prepare() {
 }
 
 Result<void> VulkanBackend::flush() {
+  gate_->wait_for_earlier();  // of which some work on threads of their own
   return call("flush", [](const std::shared_ptr<Engine>& engine) -> Result<void> {
     if (auto done = engine->wait_for_all(); !done) return done;
     engine->pipelines().save();
@@ -170,7 +171,8 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& option
     const vk::DeviceWish wish{.device = options.device, .mask = options.mask};
     return vk::VulkanBackend::make({.open = [wish] { return vk::open_device(wish); },
                                     .cache_folder = vk::cache_folder(),
-                                    .static_budget = options.static_upload_budget});
+                                    .static_budget = options.static_upload_budget,
+                                    .grace = options.closing_grace});
   });
 }
 

@@ -31,11 +31,12 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
 
 // Before the host writes or reads in place.
 template <class Range>
-Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of) {
+Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of,
+                          std::chrono::nanoseconds timeout = kNoTimeout) {
   for (const Range& range : ranges) {
     const BufferSlice& slice = std::invoke(slice_of, range);
     if (!slice.buffer->is_mapped()) continue;
-    if (auto unused = engine.until_unused(*slice.buffer); !unused) return unused;
+    if (auto unused = engine.until_unused(*slice.buffer, timeout); !unused) return unused;
   }
   return {};
 }
@@ -45,12 +46,15 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
                            std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
                            const SubmissionConfig& config) {
   const std::span<const BufferSlice> targets = recording->sequence().uploads;
-  if (auto unused = until_unused(engine, targets, std::identity{}); !unused) {
+  const std::chrono::nanoseconds timeout = config.timeout.value_or(kNoTimeout);
+  const auto begin = std::chrono::steady_clock::now();
+  if (auto unused = until_unused(engine, targets, std::identity{}, timeout); !unused) {
     return std::unexpected(std::move(unused.error()));
   }
   auto running = engine.start(std::move(recording), uploads);
   if (!running) return std::unexpected(std::move(running.error()));
-  auto timing = engine.finish(*running, config.timeout.value_or(kNoTimeout));
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  auto timing = engine.finish(*running, timeout == kNoTimeout ? timeout : timeout - waited);
   recording = std::move(running->recording);
   if (!timing) return timing;
   if (auto read = read_all(*recording, outputs); !read) {
