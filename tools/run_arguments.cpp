@@ -234,13 +234,19 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
   RunArguments args;
   CommonOptions common;
   add_run_options(marked, args, common);
+  const auto wrong = [&](std::string_view what) {
+    return std::unexpected(
+        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
+                 "write options of felsite run there, but for FILE."));
+  };
   try {
     std::ranges::reverse(words);  // as CLI11 takes them
     marked.parse(words);
+    if (const std::string message = grid_conflict(args); !message.empty()) return wrong(message);
     if (const auto pair = names_file(marked)) {
       return std::unexpected(
           bad_mark(fmt::format("The line `//! run:` of `{}` names a file: `{}`.", path, *pair),
-                   "name files on the command line, where they win over the program's."));
+                   "take it out of the program, and name files on the command line."));
     }
     for (const CLI::Option* option : marked.get_options()) {
       if (option->count() == 0) continue;
@@ -253,9 +259,7 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
       given->run_callback();
     }
   } catch (const CLI::Error& error) {
-    return std::unexpected(
-        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, error.what()),
-                 "write options of felsite run there, but for FILE."));
+    return wrong(error.what());
   }
   return {};
 }

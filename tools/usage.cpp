@@ -52,6 +52,10 @@ Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::str
   const CLI::App& command = *commands.front();
   Usage usage{.message = error.what(),
               .fix = fmt::format("see felsite {} --help.", command.get_name())};
+  if (const auto before = app.remaining(); !before.empty()) {
+    return {.message = fmt::format("`{}` stands before the command", before.front()),
+            .fix = fmt::format("write options behind `{}`.", command.get_name())};
+  }
   // CLI11 looks for what is missing before it looks at what it does not know.
   const std::vector<std::string> extras = command.remaining();
   const auto option = std::ranges::find_if(

@@ -96,9 +96,13 @@ class PageWriter {
       const bool is_odd = !line.segments.empty() && line.segments.front() % 2 == 1;
       const std::string_view cut = line.grid_barrier ? "cut" : "";
       if (line.grid_barrier && segments.empty()) segments = "barrier";
+      std::string text = line.text;
+      for (std::size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at)) {
+        text.replace(at, 1, "  ");
+      }
       out_ += fmt::format(
           "<li class='{}{}'><span class='of'>{}</span><span class='no'>{}</span>{}</li>\n",
-          is_odd ? "odd " : "", cut, segments, i + 1, escape_html(line.text));
+          is_odd ? "odd " : "", cut, segments, i + 1, escape_html(text));
     }
     out_ += "</ol></section>\n";
   }

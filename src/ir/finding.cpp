@@ -88,6 +88,7 @@ std::string render(const Finding& finding, std::string_view text) {
     text.remove_prefix(newline + 1);
   }
   text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
   // A line may be megabytes long: show the part around the column.
   constexpr std::size_t kWindow = 100;
   const std::size_t column = finding.column == 0 ? 0 : finding.column - 1;

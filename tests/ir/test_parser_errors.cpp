@@ -286,6 +286,7 @@ TEST_CASE("render: a line's control characters and marks of direction are escape
       ir::render(finding, text)
           .ends_with("\n      1 | program p workgroup(1) { // \\x1b[31m\\u{202e}\\x9b\n        |" +
                      std::string(26, ' ') + "^"));
+  CHECK(ir::render(finding, "one line\r\nand two\r\n").find("\\x0d") == std::string::npos);
   finding.message = "The name `\x1b]0;x\x07` is odd.";
   CHECK(ir::to_string(finding) ==
         "1:26: error: F001 syntax error: The name `\\x1b]0;x\\x07` is odd. Fix: f.");

@@ -38,6 +38,7 @@ TEST_CASE("a mistyped command or option is answered with the one that is meant")
   // What is like nothing gets no suggestion.
   CHECK(!contains(run_tool({"run", "x", "--qqqqqqqqqq"}).err, "Did you mean"));
   CHECK(!contains(run_tool({"qqqqqqqqqq"}).err, "Did you mean"));
+  check_refused(run_tool({"--json=false", "check", "x"}), kUsage, "stands before the command");
   // Another command's option is none of this one.
   check_refused(run_tool({"check", "x", "--grid", "1"}), kUsage, "There is no option `--grid`");
 }

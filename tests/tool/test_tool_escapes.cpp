@@ -32,7 +32,6 @@ TEST_CASE("escapes: names of regions are escaped in every form of explain") {
       "program p workgroup(1) { readwrite x: u32[4]; region \"r\x1b[31m\u202e\" { x[0] = 1; } "
       "gridsync;"
       " region \"\u009bs\x7f\" { x[1] = x[0]; } }";
-  const Arguments explain{"explain", "-", "--backend", "vulkan"};
   const auto with = [&](Arguments more) {
     more.insert(more.begin(), {"explain", "-"});
     const NoDriver none;

@@ -57,6 +57,7 @@ TEST_CASE("--json: options that do not go together are a document") {
   error_of({"explain", path, "--json", "--html", "-"}, kUsage);
   error_of({"explain", path, "--json", "--backend", "reference", "--mask", "none"}, kUsage);
   error_of({"spirv", path, "--json", "-o", "-"}, kUsage);
+  error_of({"spirv", path, "--json", "--binary"}, kUsage);
 }
 
 TEST_CASE("--json: files that cannot be read are a document, also with names that are no UTF-8") {
@@ -127,8 +128,8 @@ TEST_CASE("--json: what fails while a program runs is a document") {
   error_of({"run", "-", "--json", "--marked"}, kProgram, kTrap);
   error_of({"run", "-", "--json", "--backend", "abacus"}, kDevice, kTrap);
   error_of({"explain", "-", "--json", "--backend", "abacus"}, kDevice, kTrap);
-  error_of({"spirv", "-", "--json", "--mask", "none"}, kDevice,
-           "program p workgroup(1) { output o: u64[1]; o[0] = 1u64; }");
+  error_of({"spirv", "-", "--json"}, kDevice,
+           "program p workgroup(1) { output o: u32[1]; o[0] = 1; gridsync; o[0] = 2; }");
   const NoDriver none;
   error_of({"run", "-", "--json", "--backend", "vulkan"}, kDevice, kTrap);
   error_of({"devices", "--json"}, kDevice);

@@ -98,7 +98,7 @@ TEST_CASE("--grid and --invocations on the command line each win over a marked o
   CHECK(run("--grid 3", {"--invocations", "5"}).out == "n = 8\n");
   CHECK(run("--invocations 3", {"--grid", "5"}).out == "n = 20\n");
   CHECK(run("--invocations 13", {}).out == "n = 16\n");
-  check_refused(run("--invocations 13 --grid 1", {}), kUsage, "--grid and --invocations");
+  check_refused(run("--invocations 13 --grid 1", {}), kProgram, "--grid and --invocations");
 }
 
 TEST_CASE("options of one backend are refused with the other") {

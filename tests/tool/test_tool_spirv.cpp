@@ -113,8 +113,6 @@ TEST_CASE("who is at fault: the command line, the program, or what the mask lack
   check_refused(lower_saxpy({"--mask", "bogus"}), kUsage, "`bogus`");
   check_refused(lower_saxpy({"--mask", "int64,device"}), kUsage, "`device`");
   check_refused(lower_saxpy({"--asm", "--binary"}), kUsage, "--asm");
-  check_refused(lower_saxpy({"--binary", "--json"}), kUsage, "--json");
-  check_refused(lower_saxpy({"--json", "--output", "-"}), kUsage, "--json");
 
   const Outcome findings = run_tool({"spirv", "-"}, "program p workgroup(1) { y[0] = 1; }");
   CHECK(findings.code == kProgram);

@@ -95,8 +95,6 @@ TEST_CASE("a result goes into a file while the trace has standard output") {
 
 TEST_CASE("trace refuses what run refuses, and two things on one stream") {
   const std::string path = sample_named("saxpy").path;
-  check_refused(run_tool({"trace", path, "--marked", "--json"}), 2,
-                "the trace and --json cannot both go to standard output");
   check_refused(run_tool({"trace", path, "--marked", "-o", "y=@-"}), 2,
                 "cannot both go to standard output");
   check_refused(run_tool({"trace", path}), 1, "The input `a` (f32) is missing");

@@ -113,16 +113,20 @@ TEST_CASE("a damaged file of a driver is called that, and not a lack of memory")
   }
 }
 
-TEST_CASE("a loop that is longer than the driver's budget is exit code 3") {
+TEST_CASE("a loop that the driver would cut short is exit code 3") {
   const Scratch scratch;
   const std::string program =
       scratch.write("long.fels",
                     "program long workgroup(1) { output n: u32[1]; readonly m: u32[1];"
                     " loop i in 0..m[0] { n[0] = n[0] + 1; } }");
-  check_refused(run_device_tool({"run", program, "-i", "m=1000", "--mask", "loop_budget=100"}),
-                kDevice, "LoopBudgetExceeded");
-  CHECK(run_device_tool({"run", program, "-i", "m=50", "--mask", "loop_budget=100"}).out ==
-        "n = 50\n");
+  const Outcome outcome = run_device_tool({"run", program, "-i", "m=100000"});
+  const char* const driver = std::getenv("FELSITE_TEST_DRIVER");
+  REQUIRE(driver != nullptr);
+  if (driver == std::string("lavapipe")) {  // stops a loop after 65535 trips; the others do not
+    check_refused(outcome, kDevice, "LoopBudgetExceeded");
+  } else {
+    CHECK(outcome.out == "n = 100000\n");
+  }
 }
 
 TEST_CASE("--timing on a device measures every part") {
