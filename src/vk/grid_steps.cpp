@@ -272,6 +272,7 @@ std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {
     KernelStep piece = step;
     piece.grid = part.grid;
     piece.base = part.base;
+    piece.is_further_part = !parts.empty();
     parts.push_back(std::move(piece));
   }
   return parts;

@@ -107,6 +107,8 @@ TEST_CASE("a bound kernel goes on where its last submission ended, until it is w
 }
 
 TEST_CASE("what a kernel reports becomes an error, and the next run starts clean") {
+  constexpr std::uint32_t kTrapped = 1;
+  constexpr std::uint32_t kLoopBudget = 2;
   const auto device = open_test_device();
   const HandMade made = report_status();
   const auto prepared = PreparedKernel::prepare(*device, made.kernel, made.program);
@@ -117,7 +119,7 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   };
   CHECK(run({0, 0, 0, 0}));
 
-  auto failed = run({0, 0, codegen::Status::Trapped, 0});
+  auto failed = run({0, 0, kTrapped, kTrapped});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::Trapped);
   CHECK(failed.error().message == "Trap `bad_state` at address 102 in invocation (2, 0, 0).");
@@ -128,13 +130,15 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   CHECK(failed.error().context.program == "report_status");
   CHECK(failed.error().context.device == device->snapshot().name);
 
-  failed = run({0, codegen::Status::LoopBudgetExceeded, 0, 0});
+  failed = run({0, kLoopBudget, kTrapped, 0});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::LoopBudgetExceeded);
 
-  failed = run({77, 0, 0, 0});
-  REQUIRE_FALSE(failed);
-  CHECK(failed.error().code == ErrorCode::DispatchFailed);
+  for (const std::uint32_t senseless : {3U, 4U}) {
+    failed = run({senseless, 0, 0, 0});
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().code == ErrorCode::DispatchFailed);
+  }
 
   const Words trapping{0, 0, 0, 1};
   const ByteSpan input = span_of(trapping);

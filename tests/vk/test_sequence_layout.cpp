@@ -143,7 +143,12 @@ void check_control(const LaidOut& made, std::uint64_t alignment) {
       CHECK(control[i].status.has_value() == kernel.status_binding.has_value());
       CHECK(control[i].parameters.empty() == !kernel.parameter_binding.has_value());
       if (control[i].status) {
-        blocks.emplace_back(*control[i].status, *control[i].status + sizeof(codegen::Status));
+        const std::uint64_t at = *control[i].status;
+        blocks.emplace_back(at, at + vk::status_bytes(kernel));
+        const bool shares = made.layout.reports && &steps == &made.sequence.repeated;
+        const std::uint64_t end =
+            shares ? *made.layout.reports + vk::kReportBytes : blocks.back().second;
+        CHECK(at + control[i].status_range == end);
       }
       for (const std::uint64_t at : control[i].parameters) {
         blocks.emplace_back(at, at + 4 * steps[i].parameters.size());
@@ -152,6 +157,9 @@ void check_control(const LaidOut& made, std::uint64_t alignment) {
   };
   collect(made.sequence.prefix, made.layout.prefix_control);
   collect(made.sequence.repeated, made.layout.repeated_control);
+  if (made.layout.reports) {
+    blocks.emplace_back(*made.layout.reports, *made.layout.reports + vk::kReportBytes);
+  }
   std::ranges::sort(blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     CHECK(blocks[i].first % alignment == 0);
