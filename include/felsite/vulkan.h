@@ -25,7 +25,7 @@ struct VulkanOptions {
   std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
 };
 
-// Runs every program without collectives; those are refused with UnsupportedFeature.
+// Runs every program. Collectives have one rank.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options = {});
 
 // The mask that the backend lowers under with these options. Opens no device, so it may also hold

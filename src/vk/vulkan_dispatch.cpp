@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dispatch/host_split.h"
+#include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "felsite/grid_sync.h"
 #include "vk/grid_sequence.h"
@@ -197,7 +198,7 @@ class VulkanPipeline final : public CompiledPipeline {
   // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
   // turn.
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
-    if (dispatch::needs_grid_sync_form(program_, config_)) {
+    if (dispatch::looks_after_passes(program_, config_)) {
       return backend_.dispatch_resident_passes(program_, resources, config_);
     }
     std::shared_ptr<RecordedSequence> recorded = find(resources);
@@ -237,11 +238,7 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
   Result<std::shared_ptr<RecordedSequence>> record(std::span<const ResidentHandle> resources) {
-    const ResidentStep step{.program = program_,
-                            .resources = {resources.begin(), resources.end()},
-                            .grid_override = config_.grid_override,
-                            .workgroup_override = config_.workgroup_override,
-                            .label = config_.label};
+    const ResidentStep step = dispatch::step_of(program_, resources, config_);
     auto made = backend_.record_resident(
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
