@@ -324,6 +324,13 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
         .reads = {{.buffer = buffers[1]}}};
     const LaidOut made = lay_out(*engine, all);
     check_all(made, *engine);
+    // What comes too early is seen: the upload over the fill, written before it.
+    LaidOut early = made;
+    early.layout.upload_offsets[1] = kNotStaged;
+    std::erase_if(early.layout.commands[0], [](const vk::Command& command) {
+      return command.kind == CommandKind::CopyIn && command.index == 1;
+    });
+    CHECK(as_laid_out(early) != in_order(early.sequence));
     const auto& staged = made.layout.upload_offsets;
     // The second is over the fill, the third over the second.
     CHECK((staged[0] != kNotStaged) == !strategy.writes_in_place);
