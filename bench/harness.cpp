@@ -5,70 +5,85 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 
 #include "rows_in_child.h"
 
 namespace felsite::bench {
 namespace {
 
-double quantile(std::vector<double> values, double q) {
+double median(std::vector<double> values) {
   std::ranges::sort(values);
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  const double part = at - std::floor(at);
-  return values[below] * (1 - part) + values[above] * part;
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Measurement measure_case(const Row& row, const Case& size) {
+// Where the true median lies 19 times of 20, whatever the values are distributed like: between
+// those as many standard deviations of a fair coin's throws from the middle.
+double half_interval(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto count = static_cast<double>(values.size());
+  const double reach = 0.98 * std::sqrt(count);
+  const double last = count - 1;
+  const double low = std::clamp(std::floor(count / 2 - reach), 0.0, last);
+  const double high = std::clamp(std::ceil(count / 2 + reach) - 1, 0.0, last);
+  return (values[static_cast<std::size_t>(high)] - values[static_cast<std::size_t>(low)]) / 2;
+}
+
+// Nanoseconds that the rounds of a case may take, beyond which there are no more than the least.
+double time_for_rounds(Extent extent) { return by_extent(extent, 0.0, 0.3e9, 2e9); }
+
+Measurement measure_case(const Row& row, const Case& size, Extent extent) {
   Measurement result{.name = row.name,
                      .size = size.size,
+                     .unit = size.unit,
                      .peer = size.peer,
-                     .surroundings = to_string(row.surroundings)};
+                     .compared = size.compared,
+                     .surroundings = to_string(row.surroundings),
+                     .bound = size.bound.value_or(row.bound)};
   // Warm both sides up: first calls pay for caches and page faults.
   size.felsite();
   size.peer_cost();
   std::vector<double> felsite;
   std::vector<double> peer;
-  std::vector<double> ratios;
-  for (int round = 0; round < size.rounds; ++round) {
-    // Who goes first alternates, so that a drift of the machine falls on both.
-    const bool felsite_first = round % 2 == 0;
-    const double first = felsite_first ? size.felsite() : size.peer_cost();
-    const double second = felsite_first ? size.peer_cost() : size.felsite();
-    felsite.push_back(felsite_first ? first : second);
-    peer.push_back(felsite_first ? second : first);
-    ratios.push_back(felsite.back() / peer.back());
+  const std::size_t least = extent == Extent::Check ? 1 : kLeastRounds;
+  double spent = 0;
+  while (felsite.size() < least ||
+         (felsite.size() < size.most_rounds && spent < time_for_rounds(extent))) {
+    spent += time_ns([&] {
+      // Who goes first alternates, so that a drift of the machine falls on both.
+      const bool felsite_first = felsite.size() % 2 == 0;
+      if (!felsite_first) peer.push_back(size.peer_cost());
+      felsite.push_back(size.felsite());
+      if (felsite_first) peer.push_back(size.peer_cost());
+    });
   }
-  result.felsite = quantile(felsite, 0.5);
-  result.peer_cost = quantile(peer, 0.5);
-  result.ratio = quantile(ratios, 0.5);
-  result.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / result.ratio;
-  result.bound = size.bound.value_or(row.bound);
-  result.met = result.bound == 0 || result.ratio <= result.bound;
+  judge(result, felsite, peer);
   return result;
 }
 
 void measure_here(const Row& row, const Options& options, std::vector<Measurement>& results) {
-  for (const Case& size : row.cases(options.quick)) {
+  for (const Case& size : row.cases(options.extent)) {
     if (!size.skipped.empty()) {
       if (options.skipped) options.skipped(row, size.skipped);
       continue;
     }
-    results.push_back(measure_case(row, size));
+    results.push_back(measure_case(row, size, options.extent));
     if (options.progress) options.progress(results.back());
   }
 }
 
-void measure_in_child(const Row& row, const Options& options, std::vector<Measurement>& results) {
+Result<void> measure_in_child(const Row& row, const Options& options,
+                              std::vector<Measurement>& results) {
   const auto said =
-      run_child({"row", row.name, options.quick ? "quick" : "whole"}, row.surroundings);
-  auto in_child = said ? read_from_child(*said) : std::nullopt;
+      run_child({"row", row.name, std::string(extent_name(options.extent))}, row.surroundings);
+  if (!said) return std::unexpected(said.error());
+  auto in_child = read_from_child(*said);
   if (!in_child) {
-    fmt::print(stderr, "felsite bench: {}: {}\n", row.name,
-               said ? "The process of the row says nothing of use." : to_string(said.error()));
-    std::abort();
+    return std::unexpected(
+        Error{.code = ErrorCode::DispatchFailed,
+              .message = "The process of the row " + row.name + " says nothing of use.",
+              .fix = "see what it says on standard error.",
+              .context = {}});
   }
   for (const std::string& reason : in_child->skipped) {
     if (options.skipped) options.skipped(row, reason);
@@ -77,9 +92,23 @@ void measure_in_child(const Row& row, const Options& options, std::vector<Measur
     results.push_back(std::move(measurement));
     if (options.progress) options.progress(results.back());
   }
+  return {};
 }
 
 }  // namespace
+
+std::string_view to_string(Unit unit) { return unit == Unit::Bytes ? "B" : "ns"; }
+
+void judge(Measurement& row, const std::vector<double>& felsite, const std::vector<double>& peer) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < felsite.size(); ++i) ratios.push_back(felsite[i] / peer[i]);
+  row.felsite = median(felsite);
+  row.peer_cost = median(peer);
+  row.ratio = median(ratios);
+  row.spread = half_interval(ratios) / row.ratio;
+  row.met = row.bound == 0 || row.ratio <= row.bound;
+  row.proven = row.bound == 0 || std::abs(row.bound - row.ratio) >= row.spread * row.ratio;
+}
 
 double time_ns(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -88,7 +117,7 @@ double time_ns(const std::function<void()>& work) {
   return elapsed.count();
 }
 
-std::function<double()> budget(double cost) {
+std::function<double()> constant(double cost) {
   return [cost] { return cost; };
 }
 
@@ -105,16 +134,19 @@ std::function<double()> in_turn(std::vector<std::function<double()>> costs) {
   };
 }
 
+void keep(const void* value) { asm volatile("" : : "r"(value) : "memory"); }
+
 std::vector<Row> all_rows() {
   std::vector<Row> rows = reference_rows();
-  for (const auto& more : {ir_rows(), codegen_rows(), kernel_rows(), dispatch_rows(), memory_rows(),
-                           planning_rows(), closure_rows(), grid_sync_rows(), cold_start_rows()}) {
+  for (const auto& more : {ir_rows(), codegen_rows(), planning_rows(), kernel_rows(),
+                           dispatch_rows(), host_rows(), memory_rows(), closure_rows(),
+                           grid_sync_rows(), chain_rows(), job_rows(), process_rows()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;
 }
 
-std::vector<Measurement> measure(const Options& options) {
+Result<std::vector<Measurement>> measure(const Options& options) {
   std::vector<Measurement> results;
   for (const Row& row : all_rows()) {
     const bool wanted =
@@ -122,8 +154,8 @@ std::vector<Measurement> measure(const Options& options) {
     if (!wanted) continue;
     if (row.surroundings.empty() || options.in_child) {
       measure_here(row, options, results);
-    } else {
-      measure_in_child(row, options, results);
+    } else if (const auto done = measure_in_child(row, options, results); !done) {
+      return std::unexpected(done.error());
     }
   }
   return results;

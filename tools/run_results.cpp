@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "element_text.h"
+#include "felsite/printable.h"
 #include "files.h"
+#include "output.h"
 #include "run_inputs.h"
 #include "run_timing.h"
 
@@ -52,23 +54,24 @@ nlohmann::json describe(const ir::Program& program, const Ran& ran, nlohmann::js
 
 // A grid that nobody named, and what it was made for.
 std::string grid_line(const ir::Program& program, const Ran& ran, const RunArguments& args) {
-  const auto size = make_config(args).workgroup_override.value_or(program.workgroup_size());
+  const auto size =
+      make_config(args, program).workgroup_override.value_or(program.workgroup_size());
   const auto& grid = *ran.grid.grid;
   const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
   return fmt::format("grid: {} workgroup{} of {}, {}\n", groups, groups == 1 ? "" : "s",
-                     std::uint64_t{size[0]} * size[1] * size[2], ran.grid.reason);
+                     std::uint64_t{size[0]} * size[1] * size[2], printable(ran.grid.reason));
 }
 
 // How the run went, for people.
 void show_course(const ir::Program& program, const Ran& ran, const RunArguments& args) {
   const DispatchTiming& timing = ran.results.timing;
   std::fflush(stdout);  // the results come first, also where both go to one file
-  if (ran.grid.is_inferred) fmt::print(stderr, "{}", grid_line(program, ran, args));
+  if (ran.grid.is_inferred) write_err(grid_line(program, ran, args));
   if (args.timing) {
-    fmt::print(stderr, "{}", timing_text(ran, args.fixpoint.has_value()));
+    write_err(timing_text(ran, args.fixpoint.has_value()));
   } else if (args.fixpoint) {
-    fmt::print(stderr, "{} passes, {}\n", timing.passes_run,
-               timing.converged ? "converged" : "not converged");
+    print_err("{} passes, {}\n", timing.passes_run,
+              timing.converged ? "converged" : "not converged");
   }
 }
 
@@ -126,11 +129,11 @@ Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styl
     } else {
       // An output asked for by name is shown whole.
       const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
-      fmt::print("{} = {}\n", name, print_elements(type, bytes, element_style, limit));
+      print_out("{} = {}\n", printable(name), print_elements(type, bytes, element_style, limit));
     }
   }
   if (json) {
-    fmt::print("{}\n", describe(program, ran, std::move(outputs), args).dump(2));
+    print_out("{}\n", json_text(describe(program, ran, std::move(outputs), args)));
   } else {
     show_course(program, ran, args);
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
+#include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
 #include "dispatch/routing.h"
@@ -51,6 +53,7 @@ class Explainer {
     out_.reason = route->reason;
     if (!sizes_.grid) note_small_grid(route->route);
     if (auto cut = explain_cut(route->route); !cut) return std::unexpected(std::move(cut.error()));
+    out_.source = dispatch::explain_source(program_, inputs_.source);
     return std::move(out_);
   }
 
@@ -192,8 +195,6 @@ class Explainer {
       launches += *out_.segments[s].launches;
     }
     if (way) out_.launches = launches;
-    const bool in_one = route == Route::Native || route == Route::OneWorkgroup;
-    if (in_one) out_.launches = 1;
     out_.order = dispatch::explain_order(plan, visits_);
     out_.spills = dispatch::explain_spills(plan);
     out_.barriers = dispatch::explain_barriers(plan, out_.segments, out_.order, way, passes_ > 1);
@@ -217,6 +218,31 @@ class Explainer {
       }
     }
     note_form(plan, route);
+    if (is_one_dispatch(out_)) as_one_dispatch();
+  }
+
+  // What only a cut needs is not there: barriers between launches, and what is kept across them.
+  void as_one_dispatch() {
+    out_.launches = 1;
+    out_.barriers.clear();
+    out_.spills.clear();
+    out_.spill_words = out_.group_words = 0;
+    out_.kept = dispatch::ByteSum().value();
+    const auto is_own = [&](std::uint32_t place) {
+      return out_.buffers[place].kind == ExplainedBuffer::Kind::Program;
+    };
+    for (ExplainedSegment& segment : out_.segments) {
+      std::erase_if(segment.uses, [&](const ExplainedUse& use) {
+        return !is_own(use.buffer) || use.role == "carried";
+      });
+      segment.recomputed.clear();
+      segment.loaded.clear();
+      segment.stored.clear();
+    }
+    // The program's buffers come first, so that their places stay.
+    std::erase_if(out_.buffers, [](const ExplainedBuffer& buffer) {
+      return buffer.kind != ExplainedBuffer::Kind::Program;
+    });
   }
 
   // Only a device looks at stores.
@@ -228,8 +254,8 @@ class Explainer {
     const bool in_one = route == Route::Native || route == Route::OneWorkgroup;
     if (in_one && plan.segments.size() > 1) {
       out_.notes.push_back(
-          "On this route all of it is one dispatch with native barriers, and nothing is spilled: "
-          "the segments below are what a cut would give.");
+          "All of it is one dispatch: the segments are its parts, with native barriers between "
+          "them, and nothing is spilled.");
     }
     if (!in_one && !plan.host_knows_way) {
       out_.notes.push_back(
@@ -292,6 +318,11 @@ std::string_view to_string(ExplainedBuffer::Kind kind) {
   return "?";
 }
 
+bool is_one_dispatch(const Explanation& explanation) {
+  return explanation.route == "plain" || explanation.route == "native" ||
+         explanation.route == "one workgroup";
+}
+
 std::string_view to_string(ExplainedHazard::Kind kind) {
   switch (kind) {
     case ExplainedHazard::Kind::ReadAfterWrite:
@@ -306,22 +337,25 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
-  return Explainer(program, config, inputs, device).run();
+  return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
 }
 
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
                                const std::vector<std::uint64_t>& input_bytes) {
-  const ir::Program configured = dispatch::configured(program, config);
-  const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
-  if (!plan) return std::unexpected(plan.error());
-  GridChoice choice{
-      .grid = {}, .reason = dispatch::grid_reason(configured, *plan, config), .is_inferred = false};
-  if (configured.facts().has_indirect_dispatch) return choice;
-  const auto grid = dispatch::plan_grid(configured, *plan, config, std::nullopt);
-  if (!grid) return std::unexpected(grid.error());
-  choice.grid = *grid;
-  choice.is_inferred = !config.grid_override;
-  return choice;
+  return base::guarded([&]() -> Result<GridChoice> {
+    const ir::Program configured = dispatch::configured(program, config);
+    const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
+    if (!plan) return std::unexpected(plan.error());
+    GridChoice choice{.grid = {},
+                      .reason = dispatch::grid_reason(configured, *plan, config),
+                      .is_inferred = false};
+    if (configured.facts().has_indirect_dispatch) return choice;
+    const auto grid = dispatch::plan_grid(configured, *plan, config, std::nullopt);
+    if (!grid) return std::unexpected(grid.error());
+    choice.grid = *grid;
+    choice.is_inferred = !config.grid_override;
+    return choice;
+  });
 }
 
 }  // namespace felsite

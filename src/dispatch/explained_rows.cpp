@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace felsite::dispatch {
 namespace {
@@ -12,6 +13,10 @@ using RowKind = ExplainedRow::Kind;
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+bool is_literal(std::string_view bound) {
+  return std::ranges::all_of(bound, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 class RowWriter {
@@ -47,9 +52,22 @@ class RowWriter {
     const std::string_view who = part.on_device ? ", decided on the device" : "";
     if (part.kind == ExplainedPart::Kind::If) return fmt::format("if {}{}", part.condition, who);
     if (part.kind == ExplainedPart::Kind::Else) return "else";
-    const std::string trips =
-        part.trips ? ": " + counted(*part.trips, "trip", "trips") : std::string();
-    return fmt::format("repeat {} in {}..{}{}{}", part.variable, part.from, part.to, trips, who);
+    return fmt::format("repeat {} in {}..{}{}{}", part.variable, part.from, part.to,
+                       trips_text(part), who);
+  }
+
+  // Of a loop in a loop: each time it begins, and in all.
+  static std::string trips_text(const ExplainedPart& part) {
+    if (!part.trips) return {};
+    const std::uint64_t entered = part.entered.value_or(1);
+    if (entered <= 1) return ": " + counted(*part.trips, "trip", "trips");
+    // Bounds other than literals may differ from one time to the next.
+    if (!is_literal(part.from) || !is_literal(part.to)) {
+      return fmt::format(": {} in all, begun {} times", counted(*part.trips, "trip", "trips"),
+                         entered);
+    }
+    return fmt::format(": {} each time, {} in all", counted(*part.trips / entered, "trip", "trips"),
+                       *part.trips);
   }
 
   // Of the segments in a part, the first and the last.
@@ -68,6 +86,12 @@ class RowWriter {
         add_barriers(
             [&](const ExplainedBarrier& b) { return !b.next_pass && b.before == s && b.after < s; },
             false);
+        // Segments side by side have a grid barrier of the program between them.
+        const bool follows =
+            &part != parts.data() && std::prev(&part)->kind == ExplainedPart::Kind::Segment;
+        if (follows && is_one_dispatch(e_)) {
+          rows_.push_back({RowKind::NativeBarrier, depth_, s, {}, false, false});
+        }
         rows_.push_back({RowKind::Segment, depth_, s, {}, false, false});
         continue;
       }
@@ -154,12 +178,13 @@ std::string cut_text(const Explanation& e) {
   std::string text = fmt::format("{} at {}", counted(e.segments.size(), "segment", "segments"),
                                  counted(e.grid_barriers, "grid barrier", "grid barriers"));
   const std::string_view pass = e.convergence.passes > 1 ? " in a pass" : "";
-  if (e.route == "one workgroup" || e.route == "native") return text + ", all in one dispatch";
+  if (is_one_dispatch(e)) return text + ", all in one dispatch";
   if (!e.launches) return text + ", launches as the loops say";
   return text + fmt::format(", {}{}", counted(*e.launches, "launch", "launches"), pass);
 }
 
-std::string launches_text(const ExplainedSegment& segment) {
+std::string launches_text(const Explanation& e, const ExplainedSegment& segment) {
+  if (is_one_dispatch(e)) return segment.launched ? "in the dispatch" : "does nothing";
   if (!segment.launched) return "does nothing, is not launched";
   if (!segment.launches) return "launched as its loops say";
   return counted(*segment.launches, "launch", "launches");

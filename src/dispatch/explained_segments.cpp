@@ -146,7 +146,7 @@ class OrderWriter {
       parts.push_back(std::move(here));
       const NextSegment& next = plan_.segments[s].next;
       if (next.kind == NextSegment::Kind::Enter) {
-        parts.push_back(repeat(next));
+        parts.push_back(repeat(next, s));
         s = next.no;
       } else if (next.kind == NextSegment::Kind::If) {
         s = add_branches(next, parts);
@@ -158,7 +158,7 @@ class OrderWriter {
   }
 
  private:
-  ExplainedPart repeat(const NextSegment& next) const {
+  ExplainedPart repeat(const NextSegment& next, std::uint32_t before) const {
     const ir::Program& program = plan_.program;
     const ir::NodeId node = plan_.forks[next.fork].node;
     const auto bounds = program.expressions(node);
@@ -168,7 +168,10 @@ class OrderWriter {
     part.from = ir::print(program, bounds[0]);
     part.to = ir::print(program, bounds[1]);
     part.on_device = !plan_.host_knows_way;
-    if (!visits_.empty()) part.trips = visits_[next.yes];
+    if (!visits_.empty()) {
+      part.trips = visits_[next.yes];
+      part.entered = visits_[before];
+    }
     part.parts = range(next.yes, next.no);
     return part;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
 #include "codegen/plan.h"
 #include "dispatch/change_reports.h"
 #include "dispatch/counters.h"
@@ -437,11 +438,13 @@ std::string_view to_string(SegmentBuffer::Kind kind) {
 }
 
 Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOptions& options) {
-  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-    return std::unexpected(ir::to_error(findings, program.name()));
-  }
-  dispatch::count(Counter::GridSyncPlans);
-  return Planner(program, options).run();
+  return base::guarded([&]() -> Result<GridSyncPlan> {
+    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+      return std::unexpected(ir::to_error(findings, program.name()));
+    }
+    dispatch::count(Counter::GridSyncPlans);
+    return Planner(program, options).run();
+  });
 }
 
 std::uint64_t kept_bytes(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid) {

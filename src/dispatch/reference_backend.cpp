@@ -17,13 +17,13 @@ constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
 }  // namespace
 
-Error on_reference(Error error) {
-  error.context.device = "reference";
+Error on_reference(Error error) noexcept {
+  base::set_if_possible(error.context.device, "reference");
   return error;
 }
 
-Error on_reference(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error on_reference(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return on_reference(std::move(error));
 }
 
@@ -33,6 +33,8 @@ Reference::Reference(const ReferenceOptions& options)
       static_uploads_(*this, kStaticBudget, [this](const ResidentHandle& buffer, bool on) {
         memory_.protect(buffer, on);
       }) {}
+
+Reference::~Reference() { gate_->close(); }
 
 std::string_view Reference::version() const { return FELSITE_VERSION; }
 
@@ -100,7 +102,8 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
 
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
-                                      const DispatchConfig& config, Slots slots) {
+                                      const DispatchConfig& config, Slots slots,
+                                      const StopFlag* stop) {
   if (needs_grid_sync_form(interpreter.program(), config)) {
     const auto route = choose_route(interpreter.program(), config, {}, device_profile());
     if (!route) return std::unexpected(route.error());
@@ -108,7 +111,7 @@ Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
       return dispatch_host_split(*this, interpreter.program(), inputs, outputs, config);
     }
   }
-  ReferenceRun run(interpreter, config, options_);
+  ReferenceRun run(interpreter, config, options_, stop);
   if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
     return std::unexpected(std::move(planned.error()));
   }
@@ -219,16 +222,21 @@ Result<void> Reference::prepare() {
   return call("prepare", []() -> Result<void> { return {}; });
 }
 
+// No call of its own, which would wait for itself.
 Result<void> Reference::flush() {
   const HostSlice slice("flush");
-  if (gate_.closed()) return std::unexpected(on_reference(after_shutdown()));
-  gate_.wait_for_earlier();
-  return {};
+  auto flushed = base::guarded([&]() -> Result<void> {
+    if (gate_->closed()) return std::unexpected(after_shutdown());
+    gate_->wait_for_earlier();
+    return {};
+  });
+  if (!flushed) return std::unexpected(on_reference(std::move(flushed.error())));
+  return flushed;
 }
 
 Result<void> Reference::shutdown() {
   const HostSlice slice("shutdown");
-  gate_.close();
+  gate_->close();
   static_uploads_.forget();
   memory_.clear();
   programs_.clear();
@@ -242,9 +250,9 @@ Result<void> Reference::try_recover() {
 MetricSnapshot Reference::metric_snapshot() const {
   MetricSnapshot figures;
   memory_.report(figures);
-  figures.in_flight = in_flight_;
+  figures.in_flight = *in_flight_;
   figures.recordings = recordings_;
-  figures.recordings_kept = recordings_kept_;
+  figures.recordings_kept = *recordings_kept_;
   const StaticUploadCache::Figures statics = static_uploads_.figures();
   figures.static_bytes = statics.bytes;
   figures.static_hits = statics.hits;

@@ -167,7 +167,7 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName&
       offset % limits.storage_buffer_alignment == 0 && offset + padded(bytes.size()) <= range;
   if (!can_bind) return {};
 
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   // Vulkan takes no const pointer; kernels that write are never bound to it.
   void* const begin = const_cast<std::byte*>(bytes.data() - offset);

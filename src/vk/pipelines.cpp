@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include "base/guarded.h"
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "dispatch/warnings.h"
@@ -22,7 +23,7 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
 }
 
 Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkPipelineCacheCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = data.size();
@@ -114,8 +115,10 @@ Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
   dispatch::count(Counter::PipelinesCompiled);
   is_saved_ = false;
   if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second->kernel;
-  entries_.push_front({key, *made});
-  by_key_.emplace(key, entries_.begin());
+  std::list<Entry> fresh;
+  fresh.push_front({key, *made});
+  by_key_.emplace(key, fresh.begin());
+  entries_.splice(entries_.begin(), fresh);
   if (entries_.size() > most_) {
     dropped = std::move(entries_.back().kernel);
     by_key_.erase(entries_.back().key);
@@ -132,13 +135,18 @@ void Pipelines::save() {
     if (is_saved_) return;
     is_saved_ = true;
   }
-  if (const std::string wrong = write_file(); !wrong.empty()) dispatch::warn(wrong);
+  // Closing comes here too: what goes wrong with a cache must not end a process.
+  auto written = base::guarded([&]() -> Result<void> {
+    if (const std::string wrong = write_file(); !wrong.empty()) dispatch::warn(wrong);
+    return {};
+  });
+  if (!written) dispatch::warn(written.error().message);
 }
 
 // Gives what went wrong. Into a cache of its own goes what the file has, from another process
 // perhaps, and what this one has: others may be compiling into that at the same time.
 std::string Pipelines::write_file() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   const auto all = make_cache(read_cache(*file_, identity_).data, "pipelines on disk");
   if (!all) return to_string(all.error());
   const VkPipelineCache ours = cache_.get();

@@ -149,7 +149,7 @@ bool Recording::records_epilogue() const {
 }
 
 Result<void> Recording::make_commands() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.queueFamilyIndex = device_.plan().compute_family;

@@ -44,7 +44,7 @@ class RecordingPool {
   // One that is idle, or none.
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
   void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                 std::uint64_t own_bytes);
+                 std::uint64_t own_bytes) noexcept;
   void forget(const ir::Fingerprint& key);
   // Those that use a buffer that is freed: its memory goes with them.
   void drop_users(const Buffer* buffer);
@@ -61,7 +61,7 @@ class RecordingPool {
   struct Hash {
     std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
   };
-  std::shared_ptr<Recording> remove(Place place);
+  void remove(Place place, std::list<Idle>& dropped);
 
   static constexpr std::size_t kMost = 256;
   const std::uint64_t most_bytes_;

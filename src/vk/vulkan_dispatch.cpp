@@ -13,8 +13,8 @@
 namespace felsite::vk {
 namespace {
 
-Error with_program(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error with_program(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return error;
 }
 
@@ -95,46 +95,60 @@ Error went_with_device() {
           .context = {}};
 }
 
+// A dispatch in a caller's hands, until it is waited for.
+struct HeldDispatch final : Engine::Held {
+  std::mutex mutex;
+  std::optional<PlainDispatch> dispatch;
+
+  std::optional<PlainDispatch> take() {
+    const std::lock_guard lock(mutex);
+    std::optional<PlainDispatch> taken;
+    if (dispatch) taken.emplace(std::move(*dispatch));
+    dispatch.reset();
+    return taken;
+  }
+  void let_go() override { take(); }
+  // Its buffers are its own: nobody frees them.
+  std::shared_ptr<Recording> take_user(const Buffer& /*buffer*/) override { return nullptr; }
+};
+
 class VulkanPending final : public PendingDispatch {
  public:
-  VulkanPending(const VulkanBackend& backend, std::shared_ptr<Engine> engine,
+  VulkanPending(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
                 const ir::Program& program, PlainDispatch dispatch)
-      : backend_(backend),
-        engine_(std::move(engine)),
-        program_(program),
-        dispatch_(std::move(dispatch)) {}
+      : link_(std::move(link)), engine_(engine), program_(program) {
+    held_->dispatch.emplace(std::move(dispatch));
+    engine->watch_over(held_);
+  }
+  ~VulkanPending() override { held_->let_go(); }
 
   bool is_ready() const override {
-    const auto ticket = backend_.enter();
-    if (!ticket) return true;  // the wait says why
-    const std::lock_guard lock(mutex_);
-    return !dispatch_ || dispatch_->is_done();
+    const auto ready = link_.call([&](VulkanBackend&) -> Result<bool> {
+      const std::lock_guard lock(held_->mutex);
+      return !held_->dispatch || held_->dispatch->is_done();
+    });
+    return ready.value_or(true);  // the wait says why
   }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    std::optional<PlainDispatch> dispatch;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!dispatch_)
-        return std::unexpected(with_program(dispatch::results_taken_already(), program_));
-      dispatch.emplace(std::move(*dispatch_));
-      dispatch_.reset();
-    }
-    auto timing =
-        backend_.call("wait", [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
-          if (now != engine_) return std::unexpected(went_with_device());
-          return dispatch->finish(outputs);
-        });
+    auto timing = link_.call([&](VulkanBackend& backend) -> Result<DispatchTiming> {
+      auto dispatch = held_->take();
+      if (!dispatch) return std::unexpected(dispatch::results_taken_already());
+      return backend.call("wait",
+                          [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
+                            if (now != engine_.lock()) return std::unexpected(went_with_device());
+                            return dispatch->finish(outputs);
+                          });
+    });
     if (!timing) return std::unexpected(with_program(std::move(timing.error()), program_));
     return timing;
   }
 
  private:
-  const VulkanBackend& backend_;
-  const std::shared_ptr<Engine> engine_;
+  const dispatch::BackendLink<VulkanBackend> link_;
+  const std::weak_ptr<Engine> engine_;
   const ir::Program program_;
-  mutable std::mutex mutex_;
-  mutable std::optional<PlainDispatch> dispatch_;  // a look may move it on
+  const std::shared_ptr<HeldDispatch> held_ = std::make_shared<HeldDispatch>();
 };
 
 // Of a form that runs on the host while it is started: what there is to wait for is there.
@@ -146,10 +160,15 @@ class FinishedDispatch final : public PendingDispatch {
   bool is_ready() const override { return true; }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (!taken) return std::unexpected(with_program(std::move(taken.error()), program_));
+    return taken;
+  }
+
+ private:
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(taken_, true)) {
-      return std::unexpected(with_program(dispatch::results_taken_already(), program_));
-    }
+    if (std::exchange(taken_, true)) return std::unexpected(dispatch::results_taken_already());
     outputs.resize(outputs_.size());
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       outputs[i].assign(outputs_[i].begin(), outputs_[i].end());
@@ -157,7 +176,6 @@ class FinishedDispatch final : public PendingDispatch {
     return timing_;
   }
 
- private:
   const ir::Program program_;
   std::mutex mutex_;
   bool taken_ = false;
@@ -167,22 +185,52 @@ class FinishedDispatch final : public PendingDispatch {
 
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  VulkanPipeline(VulkanBackend& backend, const ir::Program& program, DispatchConfig config)
-      : backend_(backend), program_(program), config_(std::move(config)) {}
+  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const ir::Program& program,
+                 DispatchConfig config)
+      : link_(std::move(link)), program_(program), config_(std::move(config)) {}
 
   const ir::Program& program() const override { return program_; }
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
-    return backend_.dispatch_borrowed_into(program_, inputs, outputs, config_);
+    return known(link_.call([&](VulkanBackend& backend) {
+      return backend.dispatch_borrowed_into(program_, inputs, outputs, config_);
+    }));
+  }
+
+  Result<std::vector<std::vector<Bytes>>> dispatch_batch(
+      std::span<const std::vector<ByteSpan>> inputs) override {
+    return known(link_.call([&](VulkanBackend& backend) { return batch_on(backend, inputs); }));
+  }
+
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    return known(link_.call([&](VulkanBackend& backend) {
+      if (dispatch::looks_after_passes(program_, config_)) {
+        return backend.dispatch_resident_passes(program_, resources, config_);
+      }
+      return run_recorded(backend, resources);
+    }));
+  }
+
+ private:
+  static constexpr std::size_t kMostRecorded = 4;
+  struct Recorded {
+    std::vector<ResidentHandle> resources;
+    std::shared_ptr<RecordedSequence> sequence;
+  };
+
+  template <class Value>
+  Result<Value> known(Result<Value> result) const {
+    if (result) return result;
+    return std::unexpected(with_program(std::move(result.error()), program_));
   }
 
   // All are with the device before the first is waited for.
-  Result<std::vector<std::vector<Bytes>>> dispatch_batch(
-      std::span<const std::vector<ByteSpan>> inputs) override {
+  Result<std::vector<std::vector<Bytes>>> batch_on(VulkanBackend& backend,
+                                                   std::span<const std::vector<ByteSpan>> inputs) {
     std::vector<std::unique_ptr<PendingDispatch>> pending;
     for (const std::vector<ByteSpan>& set : inputs) {
-      auto started = backend_.dispatch_borrowed_async(program_, set, config_);
+      auto started = backend.dispatch_borrowed_async(program_, set, config_);
       if (!started) return std::unexpected(std::move(started.error()));
       pending.push_back(std::move(*started));
     }
@@ -197,29 +245,19 @@ class VulkanPipeline final : public CompiledPipeline {
 
   // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
   // turn.
-  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
-    if (dispatch::looks_after_passes(program_, config_)) {
-      return backend_.dispatch_resident_passes(program_, resources, config_);
-    }
+  Result<DispatchTiming> run_recorded(VulkanBackend& backend,
+                                      std::span<const ResidentHandle> resources) {
     std::shared_ptr<RecordedSequence> recorded = find(resources);
     if (recorded == nullptr) {
-      auto made = record(resources);
+      auto made = record(backend, resources);
       if (!made) return std::unexpected(std::move(made.error()));
       recorded = std::move(*made);
     }
     std::vector<Bytes> nothing;
     auto timing = recorded->run_into(nothing);
-    if (timing) return timing;
-    forget(recorded);
-    return std::unexpected(with_program(std::move(timing.error()), program_));
+    if (!timing) forget(recorded);
+    return timing;
   }
-
- private:
-  static constexpr std::size_t kMostRecorded = 4;
-  struct Recorded {
-    std::vector<ResidentHandle> resources;
-    std::shared_ptr<RecordedSequence> sequence;
-  };
 
   std::shared_ptr<RecordedSequence> find(std::span<const ResidentHandle> resources) {
     const std::lock_guard lock(mutex_);
@@ -237,12 +275,13 @@ class VulkanPipeline final : public CompiledPipeline {
     std::erase_if(recorded_, [&](const Recorded& other) { return other.sequence == recorded; });
   }
 
-  Result<std::shared_ptr<RecordedSequence>> record(std::span<const ResidentHandle> resources) {
+  Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
+                                                   std::span<const ResidentHandle> resources) {
     const ResidentStep step = dispatch::step_of(program_, resources, config_);
-    auto made = backend_.record_resident(
+    auto made = backend.record_resident(
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
-    if (!made) return std::unexpected(with_program(std::move(made.error()), program_));
+    if (!made) return std::unexpected(std::move(made.error()));
     std::shared_ptr<RecordedSequence> recorded = std::move(*made);
     const std::lock_guard lock(mutex_);
     recorded_.insert(recorded_.begin(), {step.resources, recorded});
@@ -250,7 +289,7 @@ class VulkanPipeline final : public CompiledPipeline {
     return recorded;
   }
 
-  VulkanBackend& backend_;
+  const dispatch::BackendLink<VulkanBackend> link_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
@@ -264,7 +303,8 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
                                                              std::vector<Bytes>& outputs,
                                                              const DispatchConfig& config) {
   if (is_host_split(program, config)) {
-    return dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+    return base::guarded(
+        [&] { return dispatch::dispatch_host_split(*this, program, inputs, outputs, config); });
   }
   auto timing =
       call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
@@ -291,10 +331,12 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
     const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
   if (is_host_split(program, config)) {
-    std::vector<Bytes> outputs;
-    auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
-    if (!timing) return std::unexpected(std::move(timing.error()));
-    return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
+    return base::guarded([&]() -> Result<std::unique_ptr<PendingDispatch>> {
+      std::vector<Bytes> outputs;
+      auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
+      if (!timing) return std::unexpected(std::move(timing.error()));
+      return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
+    });
   }
   auto pending =
       call("dispatch_async",
@@ -305,7 +347,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
                return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/false);
              });
              if (!started) return std::unexpected(std::move(started.error()));
-             return std::make_unique<VulkanPending>(*this, engine, program, std::move(*started));
+             return std::make_unique<VulkanPending>(link(), engine, program, std::move(*started));
            });
   if (!pending) return std::unexpected(with_program(std::move(pending.error()), program));
   return pending;
@@ -321,7 +363,7 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
              if (auto made = make_kernels(*engine, *prepared, config); !made) {
                return std::unexpected(std::move(made.error()));
              }
-             return std::make_unique<VulkanPipeline>(*this, program, config);
+             return std::make_unique<VulkanPipeline>(link(), program, config);
            });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
   return compiled;

@@ -8,6 +8,52 @@
 
 using namespace felsite::test;
 
+// A copy of the command alone, in a folder without felsite-bench.
+TEST_CASE("bench without felsite-bench says so, with a fix") {
+  const Scratch scratch;
+  const Environment path("PATH", scratch.path("").c_str());
+  std::filesystem::copy_file(FELSITE_TOOL, scratch.path("felsite"));
+  check_refused(run_binary(scratch.path("felsite"), {"bench", "--list"}), kDevice,
+                "The benchmarks are not installed");
+  // What is no regular file, or must not be executed, is not it.
+  std::filesystem::create_directory(scratch.path("felsite-bench"));
+  check_refused(run_binary(scratch.path("felsite"), {"bench"}), kDevice,
+                "The benchmarks are not installed");
+  std::filesystem::remove(scratch.path("felsite-bench"));
+  scratch.write("felsite-bench", "no program");
+  check_refused(run_binary(scratch.path("felsite"), {"bench"}), kDevice,
+                "The benchmarks are not installed");
+}
+
+TEST_CASE("bench starts the felsite-bench beside it, in libexec or in PATH, with its arguments") {
+  const std::string script = "#!/bin/sh\nprintf '%s|' \"$@\"\necho said >&2\nexit 7\n";
+  for (const std::string place : {"bin", "libexec/felsite", "elsewhere"}) {
+    CAPTURE(place);
+    const Scratch scratch;
+    const Environment path("PATH", scratch.path("elsewhere").c_str());
+    std::filesystem::create_directories(scratch.path("bin"));
+    std::filesystem::create_directories(scratch.path(place));
+    std::filesystem::copy_file(FELSITE_TOOL, scratch.path("bin/felsite"));
+    const std::string program = scratch.write(place + "/felsite-bench", script);
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const Outcome outcome = run_binary(scratch.path("bin/felsite"),
+                                       {"bench", "--rows", "a b,c", "--quick", "--help", "more"});
+    CHECK(outcome.code == 7);
+    CHECK(outcome.out == "--rows|a b,c|--quick|--help|more|");
+    CHECK(outcome.err == "said\n");
+  }
+}
+
+#ifdef FELSITE_BENCH
+
+TEST_CASE("the command has no GLSL compiler in it") {
+  const auto has_compiler = [](const char* program) {
+    return contains(read_whole(program), "glslang");
+  };
+  CHECK_FALSE(has_compiler(FELSITE_TOOL));
+  CHECK(has_compiler(FELSITE_BENCH));
+}
+
 TEST_CASE("bench names its rows, and refuses others") {
   const Outcome outcome = run_tool({"bench", "--list"});
   CHECK(outcome.code == 0);
@@ -34,8 +80,8 @@ TEST_CASE("how bench starts itself is no option for users") {
 
 #ifdef NDEBUG
 TEST_CASE("bench rows that need a device are skipped with the reason where there is none") {
-  const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
-  const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
+  const Environment old_name("VK_ICD_FILENAMES", "/dev/null/none.json");
+  const Environment new_name("VK_DRIVER_FILES", "/dev/null/none.json");
   // Some of them in a process of their own.
   const std::vector<std::string> rows{
       "control_device",          "bounds_checks",       "control_raw",
@@ -107,3 +153,5 @@ TEST_CASE("a Debug build measures nothing") {
   check_refused(run_tool({"bench", "--rows", "control"}), 2, "A Debug build measures nothing");
 }
 #endif
+
+#endif  // FELSITE_BENCH

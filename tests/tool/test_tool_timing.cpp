@@ -106,8 +106,8 @@ TEST_CASE("trace refuses what run refuses, and two things on one stream") {
   check_refused(run_tool({"trace", path}), 1, "The input `a` (f32) is missing");
   check_refused(run_tool({"trace", path, "--marked", "--mask", "none"}), 2,
                 "see felsite trace --help");
-  check_refused(run_tool({"trace", path, "--marked", "--to", "/nonexistent/trace"}), 1,
-                "Cannot write `/nonexistent/trace`");
+  check_refused(run_tool({"trace", path, "--marked", "--to", "/dev/null/trace"}), 1,
+                "Cannot write `/dev/null/trace`");
   check_refused(
       run_tool({"trace", sample_named("checked_divide").path, "--marked", "-i", "b=1,0,1,1,1,1"}),
       1, "Trap `zero_divisor`");

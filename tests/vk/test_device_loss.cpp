@@ -1,6 +1,6 @@
 // A device that is lost: every call says so until a new one is there, nothing of the old one is
 // taken for something of the new one, and nobody gets bytes that no device computed.
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <array>
 #include <atomic>
@@ -39,7 +39,8 @@ bool loses(LostIn where, VkQueue queue) { return loses(where, device_of.at(queue
 
 // Nothing runs on a lost device; this one is well, and has to end its work first.
 template <LostIn where, auto Member, class First, class... Args>
-void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(First, Args...)) {
+void replace(vk::DeviceFunctions& table,
+             VkResult (VKAPI_PTR* vk::DeviceFunctions::*)(First, Args...)) {
   if (table.*Member == nullptr) return;
   static VkResult(VKAPI_PTR * original)(First, Args...) = nullptr;
   static PFN_vkDeviceWaitIdle wait_for_device = nullptr;
@@ -61,8 +62,8 @@ void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(Fi
   };
 }
 
-void losable(VolkDeviceTable& table) {
-  using Table = VolkDeviceTable;
+void losable(vk::DeviceFunctions& table) {
+  using Table = vk::DeviceFunctions;
   static PFN_vkGetDeviceQueue get_queue = nullptr;
   get_queue = table.vkGetDeviceQueue;
   table.vkGetDeviceQueue = [](VkDevice device, std::uint32_t family, std::uint32_t index,
