@@ -14,13 +14,20 @@ constexpr std::chrono::milliseconds kClosingGrace{300};
 Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::vector<Bytes>& inputs,
                      const RunArguments& args) {
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  const DispatchConfig config = make_config(args, program);
   const Telemetry before = telemetry_snapshot();
-  auto results = backend.dispatch_borrowed_timed(program, spans, make_config(args, program));
+  auto results = backend.dispatch_borrowed_timed(program, spans, config);
   if (!results) return std::unexpected(std::move(results.error()));
+  const Telemetry counted = difference(telemetry_snapshot(), before);
+  std::vector<std::uint64_t> sizes;
+  for (const Bytes& input : inputs) sizes.push_back(input.size());
+  auto grid = choose_grid(program, config, sizes);
+  if (!grid) return std::unexpected(std::move(grid.error()));
   return Ran{.results = std::move(*results),
              .backend = std::string(backend.id()),
              .device = backend.device_profile().name,
-             .counted = difference(telemetry_snapshot(), before),
+             .grid = std::move(*grid),
+             .counted = counted,
              .checked = false,
              .difference = {}};
 }

@@ -117,8 +117,8 @@ struct GridSyncOptions {
   std::uint32_t words_per_spill = 0;
 };
 
-// InvalidProgram for a program that does not validate, UnsupportedFeature for collectives and for
-// asynchronous copies that are under way at a grid barrier.
+// Collectives have one rank. InvalidProgram for a program that does not validate,
+// UnsupportedFeature for asynchronous copies that are under way at a grid barrier.
 Result<GridSyncPlan> plan_grid_sync(const ir::Program& program,
                                     const GridSyncOptions& options = {});
 

@@ -29,7 +29,7 @@ struct VulkanOptions {
   std::chrono::nanoseconds closing_grace = std::chrono::seconds(5);
 };
 
-// Runs every program without collectives; those are refused with UnsupportedFeature.
+// Runs every program. Collectives have one rank.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options = {});
 
 // The mask that the backend lowers under with these options. Opens no device, so it may also hold

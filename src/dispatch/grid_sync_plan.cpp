@@ -443,10 +443,6 @@ Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOp
     if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program.name()));
     }
-    if (program.facts().has_collectives) {
-      return std::unexpected(unsupported(program, "The program has a collective of several ranks.",
-                                         "run the program on the reference backend."));
-    }
     dispatch::count(Counter::GridSyncPlans);
     return Planner(program, options).run();
   });

@@ -27,7 +27,11 @@ Error on_reference(Error error, const ir::Program& program) noexcept {
 }
 
 Reference::Reference(const ReferenceOptions& options)
-    : options_(options), memory_(memory_limit()), static_uploads_(*this, kStaticBudget) {}
+    : options_(options),
+      memory_(memory_limit()),
+      static_uploads_(*this, kStaticBudget, [this](const ResidentHandle& buffer, bool on) {
+        memory_.protect(buffer, on);
+      }) {}
 
 Reference::~Reference() { gate_->close(); }
 

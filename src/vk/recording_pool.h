@@ -23,6 +23,11 @@ class RecordingKey {
   RecordingKey& add(const ir::Fingerprint& fingerprint) {
     return add(fingerprint.high).add(fingerprint.low);
   }
+  RecordingKey& add(std::string_view text) {
+    add(text.size());
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    return *this;
+  }
   ir::Fingerprint hash() const;
 
  private:

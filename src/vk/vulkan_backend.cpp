@@ -7,7 +7,11 @@
 namespace felsite::vk {
 
 VulkanBackend::VulkanBackend(BackendSettings settings)
-    : settings_(std::move(settings)), static_uploads_(*this, settings_.static_budget) {}
+    : settings_(std::move(settings)),
+      static_uploads_(*this, settings_.static_budget,
+                      [this](const ResidentHandle& buffer, bool on) {
+                        if (const auto engine = current()) engine->buffers().protect(buffer, on);
+                      }) {}
 
 Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) {
   return base::guarded([&]() -> Result<std::unique_ptr<VulkanBackend>> {
@@ -40,8 +44,7 @@ std::vector<std::string> VulkanBackend::supported_ops() const {
     names.emplace_back(info(static_cast<ir::ExprKind>(i)).name);
   }
   for (std::size_t i = 0; i < ir::kNodeKindCount; ++i) {
-    const ir::NodeKindInfo& row = info(static_cast<ir::NodeKind>(i));
-    if (!row.whole_grid) names.emplace_back(row.name);
+    names.emplace_back(info(static_cast<ir::NodeKind>(i)).name);
   }
   return names;
 }

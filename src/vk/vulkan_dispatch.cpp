@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dispatch/kept_sizes.h"
+#include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "felsite/grid_sync.h"
 #include "reference/interpreter.h"
@@ -192,7 +193,7 @@ class VulkanPipeline final : public CompiledPipeline {
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
     const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
-      if (dispatch::needs_grid_sync_form(program_, config_)) {
+      if (dispatch::looks_after_passes(program_, config_)) {
         return backend.dispatch_resident_passes(program_, resources, config_);
       }
       return run_recorded(backend, resources);
@@ -271,11 +272,7 @@ class VulkanPipeline final : public CompiledPipeline {
 
   Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
                                                    std::span<const ResidentHandle> resources) {
-    const ResidentStep step{.program = program_,
-                            .resources = {resources.begin(), resources.end()},
-                            .grid_override = config_.grid_override,
-                            .workgroup_override = config_.workgroup_override,
-                            .label = config_.label};
+    const ResidentStep step = dispatch::step_of(program_, resources, config_);
     auto made = backend.record_resident(
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});

@@ -4,6 +4,7 @@
 
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
+#include "dispatch/routing.h"
 #include "vk/grid_sequence.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
@@ -334,7 +335,8 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
                                                       const SubmissionConfig& config) {
   return call(
       "submit_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        const ir::Fingerprint key = key_of(submission, config.profile || dispatch::tracing());
+        const ir::Fingerprint key =
+            key_of(submission, config.label, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
         auto recording = take_or_record(*engine, key, config.timeout,
                                         [&] { return make_sequence(*engine, submission, config); });
@@ -350,13 +352,13 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
 Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {
+  // One kernel, once: its flag is cleared and read in the submission itself.
+  if (!dispatch::needs_grid_sync_form(program, config)) {
+    return Backend::dispatch_resident_passes(program, resources, config);
+  }
   auto timing = call(
       "dispatch_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        const ResidentStep step{.program = program,
-                                .resources = {resources.begin(), resources.end()},
-                                .grid_override = config.grid_override,
-                                .workgroup_override = config.workgroup_override,
-                                .label = config.label};
+        const ResidentStep step = dispatch::step_of(program, resources, config);
         const SubmissionConfig how{
             .timeout = config.timeout, .profile = config.profile, .label = config.label};
         const ir::Fingerprint key = key_of(step, config, config.profile || dispatch::tracing());

@@ -93,11 +93,6 @@ TEST_CASE("configurations that resident buffers do not take are refused") {
   config.fixpoint_iterations = 0;
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::BadInputs);
   config = {};
-  config.cooperative = true;
-  CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::UnsupportedFeature);
-  CHECK(code_of(tested().dispatch_resident_timed(valid_program(kGrow), std::vector{y.handle()},
-                                                 config)) == ErrorCode::UnsupportedFeature);
-  config = {};
   config.workgroup_override = {0, 1, 1};
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::InvalidProgram);
   CHECK(refused(kGrow, {y.handle()}, on_grid(0xFFFF'FFFF)) == ErrorCode::BadInputs);
