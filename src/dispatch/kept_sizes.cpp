@@ -68,11 +68,12 @@ bool keeps_nothing(const GridSyncPlan& plan) {
 
 // What it is that takes the memory, in words.
 std::string parts_of(const GridSyncPlan& plan) {
+  const auto words = [](std::uint32_t count) {
+    return fmt::format("{} {}", count, count == 1 ? "word" : "words");
+  };
   std::vector<std::string> parts;
-  if (plan.spill_words != 0)
-    parts.push_back(fmt::format("{} words of each invocation", plan.spill_words));
-  if (plan.group_words != 0)
-    parts.push_back(fmt::format("{} words of each workgroup", plan.group_words));
+  if (plan.spill_words != 0) parts.push_back(words(plan.spill_words) + " of each invocation");
+  if (plan.group_words != 0) parts.push_back(words(plan.group_words) + " of each workgroup");
   if (!plan.kept.empty()) parts.emplace_back("workgroup memory");
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -83,7 +83,7 @@ TEST_CASE("memory, binding and index each have a limit with two sides") {
   CHECK(memory.code == ErrorCode::DeviceOutOfMemory);
   CHECK(memory.context.requested == 40);
   CHECK(memory.context.available == 39);
-  CHECK(memory.message.find("1 words of each invocation") != std::string::npos);
+  CHECK(memory.message.find("1 word of each invocation") != std::string::npos);
 
   CHECK(size_kept(plan, {10, 1, 1}, {.binding = 40}).has_value());
   const Error binding = error_for(plan, {10, 1, 1}, {.binding = 39});
