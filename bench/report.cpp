@@ -106,7 +106,7 @@ std::string to_markdown(const std::string& device, const std::vector<Measurement
                      "\n\n| row | size | Felsite | peer | peer's | ratio | spread | "
                      "bound | |\n| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n";
   for (const Measurement& row : rows) {
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {:.2f} | ±{:.1f} % | {} | {} |\n", row.name,
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {:.3f} | ±{:.1f} % | {} | {} |\n", row.name,
                         row.size, cost_text(row.unit, row.felsite), row.peer,
                         cost_text(row.unit, row.peer_cost), row.ratio, row.spread * 100,
                         row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound), verdict(row));
