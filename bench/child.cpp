@@ -100,7 +100,7 @@ Result<std::string> run_child(const std::vector<std::string>& words,
   if (failed || pipe2(ends.data(), O_CLOEXEC) != 0) {
     return std::unexpected(did_not_run("A process for the row cannot be started."));
   }
-  std::vector<std::string> arguments{tool.string(), "bench", "--child"};
+  std::vector<std::string> arguments{tool.string(), "--child"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> variables = environment_with(surroundings.variables);
   posix_spawn_file_actions_t actions;

@@ -1,4 +1,4 @@
-// The tool once more, as a process of its own: for variables that must be set before a driver is
+// felsite-bench once more, as a process of its own: for variables that must be set before a driver is
 // loaded, and for what is measured from the start of a process on.
 #pragma once
 
@@ -23,7 +23,7 @@ inline const Surroundings kNoWorkers{.variables = {{"LP_NUM_THREADS", "0"}}, .on
 // As the reports have it: A=1, one core.
 std::string to_string(const Surroundings& surroundings);
 
-// Runs `felsite bench --child WORDS...` and gives its standard output. An error where it cannot be
+// Runs `felsite-bench --child WORDS...` and gives its standard output. An error where it cannot be
 // started or does not end well; what it says about that is on standard error.
 Result<std::string> run_child(const std::vector<std::string>& words,
                               const Surroundings& surroundings);

@@ -50,8 +50,12 @@ if(FELSITE_SANITIZE)
       "--test-case-exclude=each pair of features*,*of 10 000*,a long run*")
 endif()
 
-add_library(test_device_main OBJECT device_main.cpp)
-target_link_libraries(test_device_main PRIVATE felsite_warnings doctest::doctest)
+# What their main looks at besides the tests: whether the layer was silent.
+add_library(test_device_checks OBJECT support/layer_silence.cpp)
+target_include_directories(test_device_checks PRIVATE ${PROJECT_SOURCE_DIR}/src
+                                                      ${CMAKE_CURRENT_SOURCE_DIR})
+target_link_libraries(test_device_checks PRIVATE felsite felsite_vulkan felsite_warnings
+                                                 doctest::doctest)
 
 # The masks under which conformance runs on lavapipe besides its own: each stands for devices
 # without something that the runtime would rather use.
@@ -73,7 +77,8 @@ endif()
 # One executable test_PART; felsite_driver_test adds tests that run it.
 function(felsite_device_executable part)
   file(GLOB sources CONFIGURE_DEPENDS ${part}/*.cpp)
-  add_executable(test_${part} $<TARGET_OBJECTS:test_device_main> ${sources})
+  add_executable(test_${part} $<TARGET_OBJECTS:test_main>
+                 $<TARGET_OBJECTS:test_device_checks> ${sources})
   target_include_directories(test_${part} PRIVATE ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(test_${part} PRIVATE felsite felsite_vulkan felsite_warnings
                                              doctest::doctest fmt::fmt ${CMAKE_DL_LIBS})

@@ -1,7 +1,7 @@
 # find_package(felsite CONFIG) from an install tree. tests/consumer is a project that does so.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS felsite EXPORT felsiteTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS felsite EXPORT felsiteTargets)
 install(DIRECTORY include/felsite DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(felsite_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/felsite)
@@ -11,5 +11,5 @@ configure_package_config_file(cmake/felsiteConfig.cmake.in ${PROJECT_BINARY_DIR}
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/felsiteConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/felsiteConfig.cmake
-              ${PROJECT_BINARY_DIR}/felsiteConfigVersion.cmake cmake/FindxxHash.cmake
+              ${PROJECT_BINARY_DIR}/felsiteConfigVersion.cmake
         DESTINATION ${felsite_config_dir})

@@ -1,11 +1,15 @@
 # Build options, warnings and instrumentation for Felsite's own code.
 option(FELSITE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_BUILD_TOOL "Build the felsite command" ${PROJECT_IS_TOP_LEVEL})
+option(FELSITE_BUILD_BENCH "Build felsite-bench, which needs glslang" ${PROJECT_IS_TOP_LEVEL})
+# Warnings of other compilers and releases are not for those who only build or package Felsite.
+option(FELSITE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(FELSITE_INSTALL "Install the library, its headers and the command" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(FELSITE_COVERAGE "Instrument for gcov" OFF)
 set(FELSITE_SANITIZE "" CACHE STRING "Sanitizers, as a list: address;undefined or thread")
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_STANDARD 23)
@@ -23,7 +27,7 @@ endif()
 add_library(felsite_warnings INTERFACE)
 target_compile_options(
   felsite_warnings
-  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum -Werror
+  INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum $<$<BOOL:${FELSITE_WERROR}>:-Werror>
             # The values of float operations are part of the contract: a fused multiply-add that
             # the compiler made of two operations would change them.
             -ffp-contract=off
@@ -32,6 +36,11 @@ target_compile_options(
 # g++ 12 warns about every "text" + std::string (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(felsite_warnings INTERFACE -Wno-restrict)
+endif()
+
+# The sorts of libstdc++ 12 use what it has marked as deprecated, and clang warns of that.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  target_compile_options(felsite_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 
 if(FELSITE_SANITIZE)

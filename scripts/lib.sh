@@ -13,9 +13,10 @@ die() {
 # The comment block under the first line of a script is its help text.
 usage() { sed -n '2,/^[^#]/{ s/^# \{0,1\}//p; }' "$0"; }
 
-# Arguments of the form `--preset NAME ...`: sets `preset` (default release) and `rest`.
+# parse_preset DEFAULT ARGUMENT...: arguments of the form `--preset NAME ...`; sets `preset` and `rest`.
 parse_preset() {
-  preset=release rest=()
+  preset=$1 rest=()
+  shift
   while [ $# -gt 0 ]; do
     case $1 in
       --preset) preset=${2:?--preset needs a name}; shift 2 ;;
@@ -53,11 +54,20 @@ configure() {
   printf '%s\n' "$root" >"$stamp"
 }
 
+# What scripts/setup has to install for a preset.
+setup_for() {
+  case $1 in
+    user) "$root/scripts/setup" ;;
+    fuzz | coverage) "$root/scripts/setup" --dev ;;
+    *) "$root/scripts/setup" --test ;;
+  esac
+}
+
 # build PRESET [TARGET...]: installs what is missing, configures and builds.
 build() {
   local preset=$1 dir=$root/build/$1
   shift
-  "$root/scripts/setup"
+  setup_for "$preset"
   configure "$preset"
   if [ "$(ninja -C "$dir" -n "$@" 2>/dev/null | tail -n 1)" = "ninja: no work to do." ]; then
     say "build/$preset is up to date"

@@ -1,7 +1,14 @@
 cmake_minimum_required(VERSION 3.25)
-# A part includes only itself and the parts above it (the order of design.md); only src/vk and the
-# interop header know Vulkan.
-set(parts base ir reference codegen dispatch vk optimizer)
+# A part includes only itself and the parts above it in the table of docs/design.md; only src/vk and
+# the interop header know Vulkan.
+file(STRINGS ${SOURCE_DIR}/docs/design.md parts REGEX "^\\| `src/[a-z]+` \\|")
+list(TRANSFORM parts REPLACE "^\\| `src/([a-z]+)` .*" "\\1")
+file(GLOB folders RELATIVE ${SOURCE_DIR}/src ${SOURCE_DIR}/src/*)
+set(listed ${parts})
+list(SORT listed)
+if(NOT parts OR NOT listed STREQUAL folders)
+  message(FATAL_ERROR "docs/design.md has the parts ${listed}, and src has ${folders}")
+endif()
 set(allowed "")
 set(findings "")
 foreach(part IN LISTS parts)
@@ -20,14 +27,22 @@ foreach(part IN LISTS parts)
       endif()
     endforeach()
   endforeach()
-  # The optimizer comes after vk in the list, but knows no Vulkan and does not include it.
-  if(part STREQUAL "vk")
-    list(REMOVE_ITEM allowed vk)
-  endif()
+endforeach()
+
+# The command uses the public headers, and of the parts only base.
+file(GLOB tool_files ${SOURCE_DIR}/tools/*.h ${SOURCE_DIR}/tools/*.cpp)
+foreach(file IN LISTS tool_files)
+  file(STRINGS ${file} includes REGEX "^#include \"[a-z]+/")
+  foreach(line IN LISTS includes)
+    if(NOT line MATCHES "#include \"(felsite|base)/")
+      list(APPEND findings "${file}: ${line}")
+    endif()
+  endforeach()
 endforeach()
 
 # What each part may see of the public headers: nothing of a part below it.
-set(ir_headers types ops program literal finding error validate text builder)
+set(ir_headers types ops program literal finding error validate text builder printable
+    spelling)
 file(GLOB ir_files ${SOURCE_DIR}/src/ir/*.h ${SOURCE_DIR}/src/ir/*.cpp)
 foreach(header IN LISTS ir_headers)
   list(APPEND ir_files ${SOURCE_DIR}/include/felsite/${header}.h)

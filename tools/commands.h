@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -30,8 +31,13 @@ void add_spirv(CLI::App& app, CommonOptions& common, Action& action);
 void add_fmt(CLI::App& app, CommonOptions& common, Action& action);
 void add_devices(CLI::App& app, CommonOptions& common, Action& action);
 void add_bench(CLI::App& app, CommonOptions& common, Action& action);
+void add_completion(CLI::App& app, CommonOptions& common, Action& action);
+void add_man(CLI::App& app, CommonOptions& common, Action& action);
 
 // --json, --backend, --device.
 void add_common(CLI::App& command, CommonOptions& common);
+
+// As the check of an option: what is wrong with a word that is none of these, or nothing.
+std::function<std::string(const std::string&)> one_of(std::vector<std::string> words);
 
 }  // namespace felsite::tool

@@ -5,11 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "command_help.h"
 #include "commands.h"
 #include "devices_json.h"
+#include "felsite/printable.h"
 #include "felsite/vulkan.h"
-#include "files.h"
 #include "mask.h"
+#include "output.h"
+#include "report.h"
 
 namespace felsite::tool {
 namespace {
@@ -23,8 +26,8 @@ std::string verdict(const VulkanDeviceInfo& device) {
 
 std::string driver_text(const VulkanDeviceInfo& device) {
   if (device.driver_name.empty()) return "not stated";
-  return device.driver_info.empty() ? device.driver_name
-                                    : device.driver_name + " " + device.driver_info;
+  return printable(device.driver_info.empty() ? device.driver_name
+                                              : device.driver_name + " " + device.driver_info);
 }
 
 // Columns as wide as what is in them; the reason below, as it is a sentence.
@@ -33,15 +36,15 @@ void print_table(const Devices& devices) {
   std::size_t kind = 4;
   std::size_t driver = 6;
   for (const VulkanDeviceInfo& device : devices) {
-    name = std::max(name, device.name.size());
+    name = std::max(name, printable(device.name).size());
     kind = std::max(kind, device.kind.size());
     driver = std::max(driver, driver_text(device).size());
   }
-  fmt::print("   {:{}}  {:{}}  {:{}}  Vulkan\n", "name", name, "kind", kind, "driver", driver);
+  print_out("   {:{}}  {:{}}  {:{}}  Vulkan\n", "name", name, "kind", kind, "driver", driver);
   for (const VulkanDeviceInfo& device : devices) {
-    fmt::print("{:<2} {:{}}  {:{}}  {:{}}  {}\n", device.position, device.name, name, device.kind,
-               kind, driver_text(device), driver, device.vulkan_version);
-    fmt::print("   {}: {}\n", verdict(device), device.reason);
+    print_out("{:<2} {:{}}  {:{}}  {:{}}  {}\n", device.position, printable(device.name), name,
+              device.kind, kind, driver_text(device), driver, device.vulkan_version);
+    print_out("   {}: {}\n", verdict(device), printable(device.reason));
   }
 }
 
@@ -60,16 +63,16 @@ void print_features(std::string_view title, const std::vector<VulkanFeature>& fe
       off.push_back(feature.name);
     }
   }
-  fmt::print("  {:18}{}\n", title, list(on));
-  if (!off.empty()) fmt::print("  {:18}{}\n", "  left unused", list(off));
+  print_out("  {:18}{}\n", title, list(on));
+  if (!off.empty()) print_out("  {:18}{}\n", "  left unused", list(off));
 }
 
 void print_plan(const VulkanDeviceInfo& device) {
   const VulkanDevicePlan& plan = *device.plan;
   const auto line = [](std::string_view title, const std::string& text) {
-    fmt::print("  {:18}{}\n", title, text);
+    print_out("  {:18}{}\n", title, printable(text));
   };
-  fmt::print("\ndevice {}\n", device.position);
+  print_out("\ndevice {}\n", device.position);
   line("UUID", device.uuid.empty() ? "not stated" : device.uuid);
   line("SPIR-V", device.spirv_version);
   line("subgroup size", std::to_string(device.subgroup_size));
@@ -92,7 +95,7 @@ void print_plan(const VulkanDeviceInfo& device) {
 Error nothing_to_take(const Devices& devices) {
   Error error{.code = ErrorCode::UnsupportedFeature,
               .message = "None of these devices is taken.",
-              .fix = "ask for another one, or mend what speaks against it.",
+              .fix = "ask for another one, or remove what speaks against it.",
               .context = {}};
   if (devices.empty()) {
     error.message = "Vulkan lists no device.";
@@ -106,7 +109,7 @@ int show_devices(const VulkanOptions& options, bool json, bool in_detail) {
   if (!devices) return report(devices.error(), json);
   const auto chosen = std::ranges::find(*devices, true, &VulkanDeviceInfo::chosen);
   if (json) {
-    fmt::print("{}\n", to_json(*devices));
+    print_out("{}\n", to_json(*devices));
     return chosen == devices->end() ? kDeviceAtFault : kOk;
   }
   if (!devices->empty()) print_table(*devices);
@@ -121,12 +124,17 @@ void add_devices(CLI::App& app, CommonOptions& common, Action& action) {
   CLI::App* command = app.add_subcommand(
       "devices", "List the Vulkan devices, and which one would be taken and why");
   static VulkanOptions options;
-  command->add_flag("--json", common.json, "Print all that is known as JSON");
-  const CLI::Option* device = command->add_option(
-      "--device", options.device,
-      "Show how this one would be opened: its position, part of its name, or its UUID");
+  command->add_flag("--json", common.json, "Print all that is known as JSON")->group(kMostUsed);
+  const CLI::Option* device =
+      command
+          ->add_option(
+              "--device", options.device,
+              "Show how this one would be opened: its position, part of its name, or its UUID")
+          ->type_name("NAME")
+          ->group(kMostUsed);
   const CLI::Option* mask =
       command->add_option("--mask", options.mask, "Features to leave unused, as a list")
+          ->type_name("LIST")
           ->check(check_mask);
   command->footer(runtime_mask_help() + "\n" + app.get_footer());
   command->callback([&, device, mask] {

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "output.h"
+
 namespace felsite::tool {
 namespace {
 
@@ -96,8 +98,7 @@ std::string to_json(const std::vector<VulkanDeviceInfo>& devices) {
     body["devices"].push_back(device_json(device));
     if (device.chosen) body["chosen"] = device.position;
   }
-  // A driver may name itself in any encoding.
-  return body.dump(2, ' ', false, json::error_handler_t::replace);
+  return json_text(body);  // a driver may name itself in any encoding
 }
 
 }  // namespace felsite::tool

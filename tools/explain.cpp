@@ -1,17 +1,18 @@
 // felsite explain: how a program would run, and why so. Nothing runs.
 #include "felsite/explain.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cstring>
 
+#include "command_help.h"
 #include "commands.h"
 #include "element_text.h"
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
 #include "files.h"
 #include "mask.h"
+#include "output.h"
+#include "report.h"
 #include "run_inputs.h"
 #include "run_results.h"
 #include "run_route.h"
@@ -87,7 +88,7 @@ Result<void> show(const Explanation& explanation, const ExplainArguments& args, 
     if (auto written = write_file(args.html, to_html(explanation)); !written) return written;
     if (args.html == "-") return {};
   }
-  fmt::print("{}", json ? to_json(explanation) + "\n" : to_text(explanation));
+  write_out(json ? to_json(explanation) + "\n" : to_text(explanation));
   return {};
 }
 
@@ -100,23 +101,24 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
     if (!added) return fail(added.error());
   }
   if (common.json && args.html == "-") {
-    fmt::print(stderr,
-               "felsite: the page and --json cannot both go to standard output. Fix: name a file "
-               "for --html.\n");
-    return kUsage;
+    return report_usage("the page and --json cannot both go to standard output",
+                        "name a file for --html.", common.json);
   }
   const bool on_reference = common.backend != "auto" && common.backend != "vulkan";
   if (on_reference && !args.run.mask.empty()) {
-    fmt::print(stderr,
-               "felsite: --mask is for --backend vulkan. Fix: see felsite explain --help.\n");
-    return kUsage;
+    return report_usage("--mask is for --backend vulkan", "see felsite explain --help.",
+                        common.json);
+  }
+  if (const std::string message = grid_conflict(args.run); !message.empty()) {
+    return report_usage(message, "see felsite explain --help.", common.json);
   }
   if (const auto exists = check_backend(common); !exists) return fail(exists.error());
   const auto program = parse_program(*text, args.run.path, common.json);
   if (!program) return fail(program.error());
-  const auto inputs = known_inputs(*program, args.run);
+  auto inputs = known_inputs(*program, args.run);
   if (!inputs) return fail(inputs.error());
-  const DispatchConfig config = make_config(args.run);
+  inputs->source = *text;
+  const DispatchConfig config = make_config(args.run, *program);
   const Route route = choose_route(command, common, *program);
   bool is_assumed = false;
   const auto device = profile_for(common, args.run, route.on_device, is_assumed);
@@ -138,9 +140,13 @@ void add_explain(CLI::App& app, CommonOptions& common, Action& action) {
   CLI::App* command = app.add_subcommand(
       "explain", "Say how a program would run and why, or draw it; inputs may be left out");
   static ExplainArguments args;
-  command->add_option("FILE", args.run.path, "A .fels file; - is standard input")->required();
+  command->add_option("FILE", args.run.path, "A .fels file; - is standard input")
+      ->required()
+      ->type_name("FILE");
   add_plan_options(*command, args.run, common);
-  command->add_option("--html", args.html, "Also draw it on a page; - is standard output");
+  command->add_option("--html", args.html, "Also draw it on a page; - is standard output")
+      ->type_name("FILE")
+      ->group(kMostUsed);
   command->footer(runtime_mask_help() + "\n" + app.get_footer());
   command->callback(
       [&, command] { action = [&, command] { return explain_file(*command, args, common); }; });

@@ -1,43 +1,41 @@
 // felsite: list devices; check, run, explain, trace, lower, format and measure programs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
+#include <csignal>
 #include <exception>
+#include <new>
 
+#include "command_help.h"
 #include "commands.h"
 #include "felsite/environment.h"
+#include "output.h"
+#include "report.h"
+#include "usage.h"
 
 namespace felsite::tool {
 
 void add_common(CLI::App& command, CommonOptions& common) {
   command.add_flag("--json", common.json, "Print results and errors as JSON");
-  command
-      .add_option("--backend", common.backend,
-                  "Which backend runs the program: auto, vulkan or reference")
+  command.add_option("--backend", common.backend, "Which backend runs the program")
+      ->type_name("auto|vulkan|reference")
       ->capture_default_str();
-  command.add_option("--device", common.device, "Which device of the backend");
+  command
+      .add_option("--device", common.device,
+                  "Which device of the backend: its position, part of its name, or its UUID")
+      ->type_name("NAME");
+}
+
+std::function<std::string(const std::string&)> one_of(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& word) {
+    if (std::ranges::find(words, word) != words.end()) return std::string();
+    return fmt::format("`{}` is none of {}", word, fmt::join(words, ", "));
+  };
 }
 
 namespace {
-
-// One line, like every other error, and with the help of the command that was meant.
-int report_usage(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::string message = error.what();
-  const std::string word = argc > 1 ? argv[1] : "";
-  // CLI11 only says that a command is required, not that this one is none.
-  const auto named_so = [&](const CLI::App* command) { return command->get_name() == word; };
-  const bool is_command = !app.get_subcommands(named_so).empty();
-  if (!word.empty() && !is_command) {
-    message =
-        fmt::format("There is no {} `{}`", word.starts_with('-') ? "option" : "command", word);
-  }
-  fmt::print(stderr, "felsite: {}. Fix: see felsite{} --help.\n", message,
-             is_command ? " " + word : "");
-  return kUsage;
-}
 
 std::string footer() {
   std::string text =
@@ -50,25 +48,18 @@ std::string footer() {
   return text;
 }
 
-// A full disk shows only when the buffer is written out, and a lost result is no success.
-int finish_output(int code) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(stderr,
-             "felsite: Cannot write standard output: {}. Fix: write to a place with room.\n",
-             std::strerror(errno != 0 ? errno : EIO));
-  return code == kOk ? kProgramAtFault : code;
+// The command that was chosen, or the tool itself.
+const CLI::App& chosen(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty() ? app : *commands.front();
 }
 
-}  // namespace
-}  // namespace felsite::tool
-
-int main(int argc, char** argv) {
-  using namespace felsite::tool;
-  CLI::App app(
-      "A portable GPU-compute runtime: one kernel language, the same bits on every device.",
-      "felsite");
+int run(int argc, char** argv, bool json) {
+  CLI::App app("A portable GPU-compute runtime: one kernel language, the same bits on every device",
+               "felsite");
   app.set_version_flag("--version", "felsite " FELSITE_VERSION);
+  app.set_help_flag("-h", "Say in short what is used most");
+  app.set_help_all_flag("--help", "Say all, with examples");
   app.require_subcommand(1);
   app.footer(footer());
   CommonOptions common;
@@ -81,20 +72,58 @@ int main(int argc, char** argv) {
   add_spirv(app, common, action);
   add_fmt(app, common, action);
   add_bench(app, common, action);
+  add_completion(app, common, action);
+  add_man(app, common, action);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_out(short_help(chosen(app)));
+    return kOk;
+  } catch (const CLI::CallForAllHelp&) {
+    write_out(long_help(chosen(app)));
+    return kOk;
+  } catch (const CLI::CallForVersion& version) {
+    print_out("{}\n", version.what());
+    return kOk;
   } catch (const CLI::ParseError& error) {
-    // Help and the version come this way too.
-    if (error.get_exit_code() != 0) return report_usage(app, error, argc, argv);
-    return finish_output(app.exit(error));
+    const Usage wrong = explain_usage(app, error, argc > 1 ? argv[1] : "");
+    return report_usage(wrong.message, wrong.fix, json);
   }
+  return action();
+}
+
+// The library reports errors as values; what is thrown is the host running out of something. There
+// may be no memory to say even that.
+int report_exception(ErrorCode code, const char* message, const char* fix, bool json) {
   try {
-    return finish_output(action());
-  } catch (const std::exception& error) {
-    if (std::ferror(stdout) != 0) return finish_output(kOk);
-    // The library reports errors as values; what is thrown here is the host running out of
-    // something.
-    fmt::print(stderr, "felsite: {}\n", error.what());
+    return report({.code = code, .message = message, .fix = fix, .context = {}}, json);
+  } catch (...) {
+    write_err("felsite: Something failed, and there is no memory to say what.\n");
     return kDeviceAtFault;
   }
+}
+
+}  // namespace
+}  // namespace felsite::tool
+
+int main(int argc, char** argv) {
+  using namespace felsite::tool;
+  using felsite::ErrorCode;
+  open_missing_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is an error like a full disk
+  const bool json = wants_json(argc, argv);
+  int code = kDeviceAtFault;
+  try {
+    code = run(argc, argv, json);
+  } catch (const std::bad_alloc&) {
+    code = report_exception(ErrorCode::DeviceOutOfMemory, "This machine's memory does not suffice.",
+                            "use smaller inputs, or a machine with more memory.", json);
+  } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return finish_output(kOk);
+    code = report_exception(ErrorCode::Unknown, error.what(), "report this with its input.", json);
+  } catch (...) {
+    code = report_exception(ErrorCode::Unknown, "Something was thrown that is no exception.",
+                            "report this with its input.", json);
+  }
+  return finish_output(code);
 }

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "files.h"
+#include "report.h"
 #include "run_steps.h"
 
 namespace felsite::tool {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "command_help.h"
 #include "mask.h"
 
 namespace felsite::tool {
@@ -31,9 +32,27 @@ std::string check_extents(const std::string& text) {
   return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
 }
 
+// A grid of no workgroups would run nothing, and say nothing.
+std::string check_grid(const std::string& text) {
+  const auto extents = parse_extents(text);
+  if (!extents || std::ranges::find(*extents, 0u) == extents->end()) return check_extents(text);
+  return fmt::format("`{}` has a 0, and would run nothing", text);
+}
+
 std::string check_number(const std::string& text) {
   const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
-  return digits && !text.empty() ? std::string() : fmt::format("`{}` is not a whole number", text);
+  if (!digits || text.empty()) return fmt::format("`{}` is not a whole number", text);
+  std::uint64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ec == std::errc() ? std::string() : fmt::format("`{}` takes more than 64 bits", text);
+}
+
+std::string check_width(const std::string& text) {
+  std::uint32_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return number && value >= 1 && value <= 64 ? std::string()
+                                             : fmt::format("`{}` is not from 1 to 64", text);
 }
 
 std::string check_seconds(const std::string& text) {
@@ -67,10 +86,27 @@ Error bad_mark(std::string message, std::string fix) {
           .context = {}};
 }
 
+bool was_given(const CLI::App& command, const char* option) {
+  return command.get_option(option)->count() > 0;
+}
+
+// A program must not choose which files are read and written.
+std::optional<std::string> names_file(const CLI::App& marked) {
+  for (const char* option : {"--input", "--output"}) {
+    for (const std::string& pair : marked.get_option(option)->results()) {
+      if (pair.find("=@") == pair.find('=')) return pair;
+    }
+  }
+  return std::nullopt;
+}
+
 // The results of an option in the program's comment, less those that the command line has. Inputs
 // and outputs are one option for each buffer.
-std::vector<std::string> not_given(const CLI::Option& marked, const CLI::Option& given) {
+std::vector<std::string> not_given(const CLI::App& command, const CLI::Option& marked,
+                                   const CLI::Option& given) {
   const std::string name = marked.get_single_name();
+  if (name == "grid" && was_given(command, "--invocations")) return {};
+  if (name == "invocations" && was_given(command, "--grid")) return {};
   if (name != "input" && name != "output") {
     return given.count() == 0 ? marked.results() : std::vector<std::string>();
   }
@@ -105,28 +141,45 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
       .add_option("-i,--input", args.inputs,
                   "NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
                   "NAME=random:N:seed")
+      ->type_name("NAME=FORM")
+      ->group(kMostUsed)
       ->allow_extra_args(false)
       ->check(check_input);
-  command.add_option("--grid", args.grid, "Workgroups: X[,Y[,Z]]")->check(check_extents);
-  command.add_option("--workgroup", args.workgroup, "Another workgroup size: X[,Y[,Z]]")
+  command.add_option("--grid", args.grid, "How many workgroups")
+      ->type_name("X[,Y[,Z]]")
+      ->group(kMostUsed)
+      ->check(check_grid);
+  command
+      .add_option("--invocations", args.invocations,
+                  "How many invocations: the grid is the smallest that covers them")
+      ->type_name("N[,M[,K]]")
+      ->group(kMostUsed)
+      ->check(check_grid);
+  command.add_option("--workgroup", args.workgroup, "Another workgroup size")
+      ->type_name("X[,Y[,Z]]")
       ->check(check_extents);
-  command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times");
-  command.add_option("--convergence", args.convergence, "auto, none or flag:BUFFER")
+  command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
+      ->type_name("N")
+      ->group(kMostUsed);
+  command.add_option("--convergence", args.convergence, "How a change is noticed")
+      ->type_name("auto|none|flag:BUFFER")
       ->capture_default_str()
       ->check(check_convergence);
-  command
-      .add_option("--grid-sync", args.grid_sync,
-                  "How grid barriers and passes run on a device: auto, host-split, resident or "
-                  "one-workgroup")
+  command.add_option("--grid-sync", args.grid_sync, "How grid barriers and passes run on a device")
+      ->type_name("auto|host-split|resident|one-workgroup")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "host-split", "resident", "one-workgroup"}));
+      ->check(one_of({"auto", "host-split", "resident", "one-workgroup"}));
   command
       .add_option("--mask", args.mask,
                   "Leave features of the device unused: a list as `felsite spirv --help` shows it")
+      ->type_name("LIST")
       ->check(check_mask);
-  command.add_flag("--marked", args.marked,
-                   "Also take the options of the program's first line `//! run:`");
+  command
+      .add_flag("--marked", args.marked,
+                "Also take the options of the program's first line `//! run:`")
+      ->group(kMostUsed);
   add_common(command, common);
+  command.get_option("--backend")->group(kMostUsed);
 }
 
 void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common) {
@@ -134,25 +187,37 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
   command
       .add_option("-o,--output", args.outputs,
                   "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
+      ->type_name("NAME=FORM")
+      ->group(kMostUsed)
       ->allow_extra_args(false)
       ->check(check_output);
   command.add_option("--timeout", args.timeout_seconds, "Give up after this many seconds")
+      ->type_name("SECONDS")
       ->check(check_seconds);
   command.add_option("--limit", args.limit, "Print at most this many elements of each result")
+      ->type_name("N")
       ->capture_default_str()
       ->check(check_number);
-  command.add_option("--order", args.order, "Workgroups run forward, reversed or shuffled")
+  command.add_option("--order", args.order, "In which order the reference runs workgroups")
+      ->type_name("forward|reversed|shuffled")
       ->capture_default_str()
-      ->check(CLI::IsMember({"forward", "reversed", "shuffled"}));
-  command.add_option("--seed", args.seed, "Seed of the shuffled order")->check(check_number);
+      ->check(one_of({"forward", "reversed", "shuffled"}));
+  command.add_option("--seed", args.seed, "Seed of the shuffled order")
+      ->type_name("N")
+      ->check(check_number);
   command.add_option("--subgroup-width", args.subgroup_width, "Lanes of a subgroup, 1 to 64")
+      ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 64));
+      ->check(check_width);
   command.add_flag("--count-out-of-bounds", args.count_out_of_bounds,
                    "Say how many accesses were past the end of a buffer");
-  command.add_flag("--check", args.check,
-                   "Run it on the reference as well, and compare byte for byte");
-  command.add_flag("--timing", args.timing, "Also say how long it took, and what was moved");
+  command
+      .add_flag("--check", args.check, "Run it on the reference as well, and compare byte for byte")
+      ->group(kMostUsed);
+  command.add_flag("--require-convergence", args.require_convergence,
+                   "End with exit code 1 if the fixpoint does not converge");
+  command.add_flag("--timing", args.timing, "Also say how long it took, and what was moved")
+      ->group(kMostUsed);
 }
 
 Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path) {
@@ -169,30 +234,53 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
   RunArguments args;
   CommonOptions common;
   add_run_options(marked, args, common);
+  const auto wrong = [&](std::string_view what) {
+    return std::unexpected(
+        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
+                 "write options of felsite run there, but for FILE."));
+  };
   try {
     std::ranges::reverse(words);  // as CLI11 takes them
     marked.parse(words);
+    if (const std::string message = grid_conflict(args); !message.empty()) return wrong(message);
+    if (const auto pair = names_file(marked)) {
+      return std::unexpected(
+          bad_mark(fmt::format("The line `//! run:` of `{}` names a file: `{}`.", path, *pair),
+                   "take it out of the program, and name files on the command line."));
+    }
     for (const CLI::Option* option : marked.get_options()) {
       if (option->count() == 0) continue;
       // A command that runs nothing has fewer options, and leaves the others be.
       CLI::Option* const given = command.get_option_no_throw("--" + option->get_single_name());
       if (given == nullptr) continue;
-      const std::vector<std::string> missing = not_given(*option, *given);
+      const std::vector<std::string> missing = not_given(command, *option, *given);
       if (missing.empty()) continue;
       given->add_result(missing);
       given->run_callback();
     }
   } catch (const CLI::Error& error) {
-    return std::unexpected(
-        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, error.what()),
-                 "write options of felsite run there, but for FILE."));
+    return wrong(error.what());
   }
   return {};
 }
 
+std::string grid_conflict(const RunArguments& args) {
+  const bool both = !args.grid.empty() && !args.invocations.empty();
+  return both ? "--grid and --invocations both say how large the grid is" : std::string();
+}
+
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common) {
-  const auto given = [&](const char* option) { return command.get_option(option)->count() > 0; };
+  const auto given = [&](const char* option) { return was_given(command, option); };
+  if (std::string message = grid_conflict(args); !message.empty()) return message;
+  if (args.require_convergence && (!args.fixpoint || args.convergence == "none")) {
+    return args.fixpoint
+               ? "--convergence none never converges, and --require-convergence asks for it"
+               : "--require-convergence is for --fixpoint";
+  }
+  const bool raw = std::ranges::any_of(
+      args.outputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
+  if (common.json && raw) return "an output and --json cannot both go to standard output";
   if (common.backend == "auto") {
     // These ask for a device; without them, options of the reference may choose it.
     if (!given("--mask") && !given("--check")) return {};

@@ -20,6 +20,7 @@ struct RunArguments {
   std::vector<std::string> outputs;
   std::string grid;
   std::string workgroup;
+  std::string invocations;
   std::optional<std::uint32_t> fixpoint;
   std::string convergence = "auto";
   std::string grid_sync = "auto";
@@ -33,6 +34,7 @@ struct RunArguments {
   bool check = false;
   bool timing = false;
   bool marked = false;
+  bool require_convergence = false;
 };
 
 // Those that decide how a program runs: of `felsite explain` too.
@@ -46,6 +48,9 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
 // Options that were given and do not go together: what is wrong, or nothing.
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common);
+
+// The same for what decides about the grid, of `felsite explain` too.
+std::string grid_conflict(const RunArguments& args);
 
 // X[,Y[,Z]]; those left out are 1.
 std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);

@@ -3,16 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "element_text.h"
 #include "run_results.h"
 
 namespace felsite::tool {
+namespace {
 
-DispatchConfig make_config(const RunArguments& args) {
+using Extents = std::array<std::uint32_t, 3>;
+
+// The smallest grid that has so many invocations on each axis.
+Extents covering_grid(const Extents& invocations, const Extents& workgroup) {
+  Extents grid{};
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+    // A workgroup of no invocations is an error of its own, which the dispatch finds.
+    const std::uint32_t size = std::max(workgroup[axis], 1u);
+    grid[axis] = invocations[axis] / size + (invocations[axis] % size != 0 ? 1 : 0);
+  }
+  return grid;
+}
+
+}  // namespace
+
+DispatchConfig make_config(const RunArguments& args, const ir::Program& program) {
   DispatchConfig config;
   config.grid_override = parse_extents(args.grid);
   config.workgroup_override = parse_extents(args.workgroup);
+  if (const auto invocations = parse_extents(args.invocations)) {
+    config.grid_override =
+        covering_grid(*invocations, config.workgroup_override.value_or(program.workgroup_size()));
+  }
   config.fixpoint_iterations = args.fixpoint;
   if (args.convergence == "none") {
     config.convergence.kind = Convergence::Kind::None;

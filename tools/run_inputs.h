@@ -8,7 +8,7 @@
 
 namespace felsite::tool {
 
-DispatchConfig make_config(const RunArguments& args);
+DispatchConfig make_config(const RunArguments& args, const ir::Program& program);
 
 // One for each buffer that takes the caller's bytes, in the order of the declarations.
 Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArguments& args);

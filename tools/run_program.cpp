@@ -1,20 +1,21 @@
 #include "run_program.h"
 
-#include <fmt/format.h>
-
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
+#include "output.h"
 #include "run_inputs.h"
 #include "run_results.h"
 
 namespace felsite::tool {
 namespace {
 
+constexpr std::chrono::milliseconds kClosingGrace{300};
+
 Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::vector<Bytes>& inputs,
                      const RunArguments& args) {
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
   const Telemetry before = telemetry_snapshot();
-  auto results = backend.dispatch_borrowed_timed(program, spans, make_config(args));
+  auto results = backend.dispatch_borrowed_timed(program, spans, make_config(args, program));
   if (!results) return std::unexpected(std::move(results.error()));
   return Ran{.results = std::move(*results),
              .backend = std::string(backend.id()),
@@ -39,15 +40,15 @@ void check_against_reference(const ir::Program& program, const std::vector<Bytes
     return;
   }
   ran.difference = first_difference(program, expected->results.outputs, ran.results.outputs);
-  if (!ran.difference) fmt::print(stderr, "checked: equal to the reference\n");
+  if (!ran.difference) write_err("checked: equal to the reference\n");
 }
 
-// What keeps a device from being opened. Where there is none at all, the way out is an option of
-// this tool.
+// Where the way out is the reference, that is an option of this tool.
 Error cannot_open(Error error) {
-  const auto devices = list_vulkan_devices();
-  if (devices && !devices->empty()) return error;
-  error.fix = "install a Vulkan driver (Mesa's lavapipe needs no GPU), or use --backend reference.";
+  constexpr std::string_view kWayOut = "use the reference backend";
+  if (const std::size_t at = error.fix.find(kWayOut); at != std::string::npos) {
+    error.fix.replace(at, kWayOut.size(), "use --backend reference");
+  }
   return error;
 }
 
@@ -55,7 +56,9 @@ Error cannot_open(Error error) {
 
 Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& inputs,
                           const RunArguments& args, const std::string& device) {
-  auto backend = make_vulkan_backend({.device = device, .mask = args.mask});
+  // What goes on after a timeout must not keep the command: its end ends that too.
+  auto backend =
+      make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
   if (ran && args.check) {
@@ -76,8 +79,8 @@ Result<Ran> run_on_reference(const ir::Program& program, const std::vector<Bytes
   auto ran = dispatch(*backend, program, inputs, args);
   if (ran && args.count_out_of_bounds) {
     const OutOfBoundsCounts counts = backend->out_of_bounds();
-    fmt::print(stderr, "out of bounds: {} loads, {} stores, {} atomics\n", counts.loads,
-               counts.stores, counts.atomics);
+    print_err("out of bounds: {} loads, {} stores, {} atomics\n", counts.loads, counts.stores,
+              counts.atomics);
   }
   return ran;
 }

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "element_text.h"
+#include "felsite/printable.h"
 #include "files.h"
+#include "output.h"
 #include "run_timing.h"
 
 namespace felsite::tool {
@@ -52,10 +54,10 @@ void show_course(const Ran& ran, const RunArguments& args) {
   const DispatchTiming& timing = ran.results.timing;
   std::fflush(stdout);  // the results come first, also where both go to one file
   if (args.timing) {
-    fmt::print(stderr, "{}", timing_text(ran, args.fixpoint.has_value()));
+    write_err(timing_text(ran, args.fixpoint.has_value()));
   } else if (args.fixpoint) {
-    fmt::print(stderr, "{} passes, {}\n", timing.passes_run,
-               timing.converged ? "converged" : "not converged");
+    print_err("{} passes, {}\n", timing.passes_run,
+              timing.converged ? "converged" : "not converged");
   }
 }
 
@@ -113,11 +115,11 @@ Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styl
     } else {
       // An output asked for by name is shown whole.
       const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
-      fmt::print("{} = {}\n", name, print_elements(type, bytes, element_style, limit));
+      print_out("{} = {}\n", printable(name), print_elements(type, bytes, element_style, limit));
     }
   }
   if (json) {
-    fmt::print("{}\n", describe(program, ran, std::move(outputs), args).dump(2));
+    print_out("{}\n", json_text(describe(program, ran, std::move(outputs), args)));
   } else {
     show_course(ran, args);
   }

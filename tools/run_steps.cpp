@@ -4,11 +4,27 @@
 
 #include <CLI/CLI.hpp>
 
+#include "felsite/printable.h"
 #include "files.h"
 #include "mask.h"
+#include "output.h"
+#include "report.h"
 #include "run_inputs.h"
 
 namespace felsite::tool {
+namespace {
+
+Error not_converged(const ir::Program& program, const DispatchTiming& timing) {
+  Error error{
+      .code = ErrorCode::DispatchFailed,
+      .message = fmt::format("The fixpoint did not converge in {} passes.", timing.passes_run),
+      .fix = "allow more passes with --fixpoint, or leave --require-convergence out.",
+      .context = {}};
+  error.context.program = program.name();
+  return error;
+}
+
+}  // namespace
 
 std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& args,
                                         const CommonOptions& common) {
@@ -21,8 +37,8 @@ std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& a
     }
   }
   if (const std::string message = conflict(command, args, common); !message.empty()) {
-    fmt::print(stderr, "felsite: {}. Fix: see felsite {} --help.\n", message, command.get_name());
-    return std::unexpected(int{kUsage});
+    const std::string fix = fmt::format("see felsite {} --help.", command.get_name());
+    return std::unexpected(report_usage(message, fix, common.json));
   }
   if (const auto exists = check_backend(common); !exists) return fail(exists.error());
   auto program = parse_program(*text, args.path, common.json);
@@ -37,7 +53,9 @@ std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& a
 
 std::expected<Ran, int> carry_out(const ReadyRun& ready, const RunArguments& args,
                                   const CommonOptions& common) {
-  if (!ready.route.note.empty()) fmt::print(stderr, "note: {}\n", ready.route.note);
+  if (!ready.route.note.empty()) {
+    print_err("note: {}\n", printable(ready.route.note));
+  }
   auto ran = ready.route.on_device
                  ? run_on_device(ready.program, ready.inputs, args, common.device)
                  : run_on_reference(ready.program, ready.inputs, args, args.subgroup_width);
@@ -46,12 +64,18 @@ std::expected<Ran, int> carry_out(const ReadyRun& ready, const RunArguments& arg
     report(*ran->difference, common.json);
     return std::unexpected(int{kProgramAtFault});
   }
+  if (args.require_convergence && !ran->results.timing.converged) {
+    report(not_converged(ready.program, ran->results.timing), common.json);
+    return std::unexpected(int{kProgramAtFault});
+  }
   return std::move(*ran);
 }
 
 void add_run_arguments(CLI::App& app, CLI::App& command, RunArguments& args,
                        CommonOptions& common) {
-  command.add_option("FILE", args.path, "A .fels file; - is standard input")->required();
+  command.add_option("FILE", args.path, "A .fels file; - is standard input")
+      ->required()
+      ->type_name("FILE");
   add_run_options(command, args, common);
   command.footer(runtime_mask_help() + "\n" + app.get_footer());
 }

@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "felsite/printable.h"
+
 namespace felsite::tool {
 namespace {
 
@@ -64,7 +66,8 @@ std::string size_text(std::uint64_t bytes) {
 
 std::string timing_text(const Ran& ran, bool is_fixpoint) {
   const DispatchTiming& timing = ran.results.timing;
-  std::string text = line("ran on", fmt::format("{}, backend {}", ran.device, ran.backend));
+  std::string text =
+      line("ran on", fmt::format("{}, backend {}", printable(ran.device), ran.backend));
   for (const Part& part : kParts) {
     const auto& nanoseconds = timing.*part.nanoseconds;
     text += line(part.title, nanoseconds ? duration_text(*nanoseconds) : "not measured");

@@ -7,10 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "command_help.h"
 #include "commands.h"
 #include "felsite/kernel.h"
 #include "files.h"
 #include "mask.h"
+#include "output.h"
+#include "report.h"
 
 namespace felsite::tool {
 namespace {
@@ -156,15 +159,14 @@ Result<void> lower_file(const SpirvArguments& args, const CommonOptions& common)
     if (!written) return written;
   }
   if (common.json) {
-    fmt::print("{}\n", describe(*program, *kernel, assembly, *mask).dump(2));
+    print_out("{}\n", json_text(describe(*program, *kernel, assembly, *mask)));
   }
   return {};
 }
 
 int run_spirv(const SpirvArguments& args, const CommonOptions& common) {
   if (const std::string message = conflict(args, common.json); !message.empty()) {
-    fmt::print(stderr, "felsite: {}. Fix: add --output PATH.\n", message);
-    return kUsage;
+    return report_usage(message, "add --output PATH.", common.json);
   }
   const auto done = lower_file(args, common);
   return done ? int{kOk} : report(done.error(), common.json);
@@ -175,15 +177,23 @@ int run_spirv(const SpirvArguments& args, const CommonOptions& common) {
 void add_spirv(CLI::App& app, CommonOptions& common, Action& action) {
   CLI::App* command = app.add_subcommand("spirv", "Lower a program, and show its SPIR-V");
   static SpirvArguments args;
-  command->add_option("FILE", args.path, "A .fels file; - is standard input")->required();
+  command->add_option("FILE", args.path, "A .fels file; - is standard input")
+      ->required()
+      ->type_name("FILE");
   CLI::Option* assembly =
       command->add_flag("--asm", args.assembly, "Assembly, as text; the default");
-  command->add_flag("--binary", args.binary, "The words of the module")->excludes(assembly);
+  command->add_flag("--binary", args.binary, "The words of the module")
+      ->excludes(assembly)
+      ->group(kMostUsed);
   command
       ->add_option("--mask", args.mask,
                    "What the device has, as a list; without one, every feature there is")
+      ->type_name("LIST")
+      ->group(kMostUsed)
       ->check(check_mask_with_base);
-  command->add_option("-o,--output", args.output, "Into this file instead of standard output");
+  command->add_option("-o,--output", args.output, "Into this file instead of standard output")
+      ->type_name("FILE")
+      ->group(kMostUsed);
   command->add_flag("--strip", args.strip, "Without names and lines");
   add_common(*command, common);
   command->footer(mask_help() + "\n" + app.get_footer());

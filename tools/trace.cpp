@@ -6,8 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "command_help.h"
 #include "commands.h"
+#include "felsite/printable.h"
 #include "files.h"
+#include "output.h"
+#include "report.h"
 #include "run_steps.h"
 
 namespace felsite::tool {
@@ -31,8 +35,7 @@ int trace(CLI::App& command, const TraceArguments& args, const CommonOptions& co
   const auto ready = make_ready(command, args.run, common);
   if (!ready) return ready.error();
   if (const std::string message = conflict(args, ready->wanted, common.json); !message.empty()) {
-    fmt::print(stderr, "felsite: {}. Fix: add --to FILE.\n", message);
-    return kUsage;
+    return report_usage(message, "add --to FILE.", common.json);
   }
   start_trace();
   const auto ran = carry_out(*ready, args.run, common);
@@ -45,8 +48,8 @@ int trace(CLI::App& command, const TraceArguments& args, const CommonOptions& co
                          ? write_outputs(ready->program, *ran, ready->wanted, args.run)
                          : show_outputs(ready->program, *ran, ready->wanted, args.run, common.json);
   if (!shown) return report(shown.error(), common.json);
-  fmt::print(stderr, "trace: {}open it in ui.perfetto.dev or in chrome://tracing\n",
-             to_stdout ? "" : fmt::format("written to {}; ", args.to));
+  print_err("trace: {}open it in ui.perfetto.dev or in chrome://tracing\n",
+            to_stdout ? "" : fmt::format("written to {}; ", printable(args.to)));
   return kOk;
 }
 
@@ -58,7 +61,9 @@ void add_trace(CLI::App& app, CommonOptions& common, Action& action) {
   static TraceArguments args;
   add_run_arguments(app, *command, args.run, common);
   command->add_option("--to", args.to, "Where the trace goes; - is standard output")
-      ->capture_default_str();
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->group(kMostUsed);
   command->callback(
       [&, command] { action = [&, command] { return trace(*command, args, common); }; });
 }

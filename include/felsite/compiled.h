@@ -10,7 +10,8 @@
 namespace felsite {
 
 // One program with one configuration. Gives the bits that Backend::dispatch gives. Usable from any
-// number of threads; must not outlive its backend.
+// number of threads. It may outlive its backend: once that is shut down or destroyed, also by
+// another thread meanwhile, every dispatch is DispatchFailed.
 class CompiledPipeline {
  public:
   virtual ~CompiledPipeline() = default;
@@ -27,8 +28,10 @@ class CompiledPipeline {
   Result<std::vector<Bytes>> dispatch(const std::vector<Bytes>& inputs);
 };
 
-// A dispatch under way. It may be dropped at any time: the work then goes on to its end, its
-// results are gone, and nothing leaks. Must not outlive its backend.
+// A dispatch under way. It may be dropped at any time, which waits for nothing: its results are
+// gone, nothing leaks, and the work ends by itself (what a device has begun goes on to its end). It
+// may outlive its backend: once that is shut down or destroyed, also by another thread meanwhile, a
+// wait gives the results that the host has by then, or DispatchFailed.
 class PendingDispatch {
  public:
   virtual ~PendingDispatch() = default;

@@ -1,4 +1,6 @@
-// The one error type of the runtime. Functions that can fail return Result<T>; nothing throws.
+// The one error type of the runtime. Functions that can fail return Result<T>; nothing throws, also
+// where the host runs out of memory. Only what returns plain values in containers of the standard
+// library, such as text, throws std::bad_alloc as those do.
 #pragma once
 
 #include <array>

@@ -26,6 +26,9 @@ struct ExplainInputs {
   std::vector<std::optional<std::uint64_t>> bytes;
   // What the program will read its grid from, if it does and the words are known.
   std::optional<std::array<std::uint32_t, 3>> indirect_grid;
+  // The text that the program was parsed from, to be shown beside its segments. Without it the
+  // program is printed for that.
+  std::string source{};
 };
 
 // Bytes where they are known, and in any case how they come about: "4·len(x) + 8·invocations".
@@ -79,9 +82,10 @@ struct ExplainedPart {
   std::string variable;       // of a Repeat, with its bounds
   std::string from;
   std::string to;
-  std::string condition;               // of an If
-  bool on_device = false;              // only the device can tell bounds or condition
-  std::optional<std::uint64_t> trips;  // of a Repeat: in one pass, all together
+  std::string condition;                 // of an If
+  bool on_device = false;                // only the device can tell bounds or condition
+  std::optional<std::uint64_t> trips;    // of a Repeat: in one pass, all together
+  std::optional<std::uint64_t> entered;  // how often a Repeat begins in one pass
   std::vector<ExplainedPart> parts;
 };
 
@@ -132,6 +136,13 @@ struct ExplainedTraffic {
   ByteCount split_down_at_most;
 };
 
+// A line of the program's text.
+struct ExplainedLine {
+  std::string text;
+  std::vector<std::uint32_t> segments;  // that statements on it belong to
+  bool grid_barrier = false;            // one stands on it
+};
+
 struct Explanation {
   std::string program;
   std::string fingerprint;
@@ -157,7 +168,12 @@ struct Explanation {
   std::vector<ExplainedBarrier> barriers;
   ExplainedConvergence convergence;
   ExplainedTraffic traffic;
+  std::vector<ExplainedLine> source;
 };
+
+// Whether all of it is one dispatch: then segments are parts of it, with native barriers between
+// them, and nothing is kept in memory for them.
+bool is_one_dispatch(const Explanation& explanation);
 
 // The errors of a dispatch that can be told without its bytes: a program that does not validate,
 // inputs of a wrong size, a form that cannot be taken.

@@ -49,6 +49,7 @@ enum class FindingCode : std::uint8_t {
   TooDeep,
   TooManyNodes,
   TooManyFindings,
+  OutOfMemory,
 };
 
 struct FindingInfo {
@@ -69,8 +70,11 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-// "4:7: F012 type mismatch: message Fix: sentence", or the path in place of line and column.
+// "4:7: error: F012 type mismatch: message Fix: sentence", or the path in place of line and column.
+// What stands in the program is shown as by printable().
 std::string to_string(const Finding& finding);
+// All of them, a line each.
+std::string to_string(const Findings& findings);
 // The same, then the line of `text` with a caret under the column.
 std::string render(const Finding& finding, std::string_view text);
 // InvalidProgram, with the first findings in the message.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "felsite/types.h"
 
@@ -19,6 +21,9 @@ std::uint64_t canonical_bits(Type type, std::uint64_t bits);
 
 // The literal of a float type nearest to `value` (ties to even, subnormals as above).
 Literal float_literal(Type type, double value);
+// The same for a decimal such as -1.5e-3, of any length, rounded once. Absent where the text is
+// none, or the type does not hold a number so large.
+std::optional<Literal> decimal_literal(Type type, std::string_view text);
 // The value of a float literal; exact, since f64 holds every value of every float type.
 double float_value(Literal literal);
 

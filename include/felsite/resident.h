@@ -77,7 +77,8 @@ struct SubmissionConfig {
 
 // A submission made ready once. Running it again records nothing, allocates nothing, and costs the
 // host the same however many steps it has. The buffers must be alive at each run. Of any thread,
-// also of several at once: they then wait for each other.
+// also of several at once: they then wait for each other. It may outlive its backend: once that is
+// shut down or destroyed, also by another thread meanwhile, a run is DispatchFailed.
 class RecordedSequence {
  public:
   virtual ~RecordedSequence() = default;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/guarded.h"
+
 namespace felsite::codegen {
 namespace {
 
@@ -134,13 +136,15 @@ Capabilities all_capabilities() {
 }
 
 Result<Capabilities> apply_mask(Capabilities mask, std::string_view list) {
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    const std::string_view entry = list.substr(0, comma);
-    if (!apply_entry(mask, entry)) return std::unexpected(bad_entry(entry));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return mask;
+  return base::guarded([&]() -> Result<Capabilities> {
+    while (!list.empty()) {
+      const std::size_t comma = std::min(list.find(','), list.size());
+      const std::string_view entry = list.substr(0, comma);
+      if (!apply_entry(mask, entry)) return std::unexpected(bad_entry(entry));
+      list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return mask;
+  });
 }
 
 }  // namespace felsite::codegen

@@ -1,6 +1,7 @@
 // From a program to a kernel: the steps, in their order.
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "codegen/kernel_writer.h"
 #include "codegen/plan.h"
 #include "felsite/validate.h"
@@ -74,10 +75,8 @@ void declare_modes(Emitter& e) {
           spv::ExecutionMode::RoundingModeRTE, 64);
 }
 
-}  // namespace
-
-Result<Kernel> lower(const Segment& segment, const Capabilities& given,
-                     const LowerOptions& options) {
+Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
+                             const LowerOptions& options) {
   const ir::Program& program = segment.program;
   Capabilities mask = given;
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
@@ -120,6 +119,13 @@ Result<Kernel> lower(const Segment& segment, const Capabilities& given,
   }
   kernel.words = module.finish();
   return kernel;
+}
+
+}  // namespace
+
+Result<Kernel> lower(const Segment& segment, const Capabilities& given,
+                     const LowerOptions& options) {
+  return base::guarded([&] { return lower_segment(segment, given, options); });
 }
 
 }  // namespace felsite::codegen

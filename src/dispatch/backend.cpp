@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 
@@ -32,30 +33,36 @@ Result<void> without_value(Result<DispatchTiming> timing) {
 Result<std::vector<Bytes>> Backend::dispatch(const ir::Program& program,
                                              const std::vector<Bytes>& inputs,
                                              const DispatchConfig& config) {
-  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
-  return dispatch_borrowed(program, spans, config);
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    return dispatch_borrowed(program, spans, config);
+  });
 }
 
 Result<std::vector<Bytes>> Backend::dispatch_borrowed(const ir::Program& program,
                                                       std::span<const ByteSpan> inputs,
                                                       const DispatchConfig& config) {
-  std::vector<Bytes> outputs;
-  if (auto timing = dispatch_borrowed_into(program, inputs, outputs, config); !timing) {
-    return std::unexpected(std::move(timing.error()));
-  }
-  return outputs;
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    std::vector<Bytes> outputs;
+    if (auto timing = dispatch_borrowed_into(program, inputs, outputs, config); !timing) {
+      return std::unexpected(std::move(timing.error()));
+    }
+    return outputs;
+  });
 }
 
 Result<TimedOutputs> Backend::dispatch_borrowed_timed(const ir::Program& program,
                                                       std::span<const ByteSpan> inputs,
                                                       const DispatchConfig& config) {
-  DispatchConfig timed = config;
-  timed.profile = true;
-  TimedOutputs result;
-  auto timing = dispatch_borrowed_into(program, inputs, result.outputs, timed);
-  if (!timing) return std::unexpected(std::move(timing.error()));
-  result.timing = std::move(*timing);
-  return result;
+  return base::guarded([&]() -> Result<TimedOutputs> {
+    DispatchConfig timed = config;
+    timed.profile = true;
+    TimedOutputs result;
+    auto timing = dispatch_borrowed_into(program, inputs, result.outputs, timed);
+    if (!timing) return std::unexpected(std::move(timing.error()));
+    result.timing = std::move(*timing);
+    return result;
+  });
 }
 
 Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
@@ -67,8 +74,10 @@ Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& 
 Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_async(const ir::Program& program,
                                                                  const std::vector<Bytes>& inputs,
                                                                  const DispatchConfig& config) {
-  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
-  return dispatch_borrowed_async(program, spans, config);
+  return base::guarded([&]() -> Result<std::unique_ptr<PendingDispatch>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    return dispatch_borrowed_async(program, spans, config);
+  });
 }
 
 Result<ResidentHandle> Backend::allocate_resident(std::uint64_t bytes) {
@@ -83,20 +92,23 @@ Result<void> Backend::upload_resident(ResidentHandle buffer, ByteSpan bytes) {
 }
 
 Result<void> Backend::upload_resident_many(std::span<const ResidentUpload> uploads) {
-  for (const ResidentUpload& upload : uploads) {
-    const auto size = resident_size(upload.buffer);
-    if (!size) return std::unexpected(size.error());
-    if (upload.offset == 0 && upload.bytes.size() == *size) continue;
-    Error error{.code = ErrorCode::BadInputs,
-                .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
-                                       upload.bytes.size(), upload.offset, *size),
-                .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
-                .context = {}};
-    error.context.requested = upload.bytes.size();
-    error.context.available = *size;
-    return std::unexpected(std::move(error));
-  }
-  return upload_resident_at_many(uploads);
+  return base::guarded([&]() -> Result<void> {
+    for (const ResidentUpload& upload : uploads) {
+      const auto size = resident_size(upload.buffer);
+      if (!size) return std::unexpected(size.error());
+      if (upload.offset == 0 && upload.bytes.size() == *size) continue;
+      Error error{
+          .code = ErrorCode::BadInputs,
+          .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
+                                 upload.bytes.size(), upload.offset, *size),
+          .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
+          .context = {}};
+      error.context.requested = upload.bytes.size();
+      error.context.available = *size;
+      return std::unexpected(std::move(error));
+    }
+    return upload_resident_at_many(uploads);
+  });
 }
 
 Result<void> Backend::upload_resident_at(ResidentHandle buffer, std::uint64_t offset,
@@ -121,34 +133,41 @@ Result<void> Backend::download_resident_into(ResidentHandle buffer, Bytes& out) 
 
 Result<Bytes> Backend::download_resident_range(ResidentHandle buffer, std::uint64_t offset,
                                                std::uint64_t length) {
-  Bytes out;
-  auto done = download_resident_range_into(buffer, offset, length, out);
-  if (!done) return std::unexpected(std::move(done.error()));
-  return out;
+  return base::guarded([&]() -> Result<Bytes> {
+    Bytes out;
+    auto done = download_resident_range_into(buffer, offset, length, out);
+    if (!done) return std::unexpected(std::move(done.error()));
+    return out;
+  });
 }
 
 Result<void> Backend::download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
                                                    std::uint64_t length, Bytes& out) {
-  const ResidentRange range{.buffer = buffer, .offset = offset, .length = length};
-  std::vector<Bytes> slots(1);
-  slots.front().swap(out);  // the caller's allocation is used again
-  auto done = download_resident_ranges_into({&range, 1}, slots);
-  if (!slots.empty()) slots.front().swap(out);
-  return done;
+  return base::guarded([&]() -> Result<void> {
+    const ResidentRange range{.buffer = buffer, .offset = offset, .length = length};
+    std::vector<Bytes> slots(1);
+    slots.front().swap(out);  // the caller's allocation is used again
+    auto done = download_resident_ranges_into({&range, 1}, slots);
+    if (!slots.empty()) slots.front().swap(out);
+    return done;
+  });
 }
 
 Result<void> Backend::dispatch_resident(const ir::Program& program,
                                         std::span<const ResidentHandle> resources,
                                         const DispatchConfig& config) {
-  return without_value(run_resident(program, resources, config));
+  return base::guarded(
+      [&]() -> Result<void> { return without_value(run_resident(program, resources, config)); });
 }
 
 Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
                                                         std::span<const ResidentHandle> resources,
                                                         const DispatchConfig& config) {
-  DispatchConfig timed = config;
-  timed.profile = true;
-  return run_resident(program, resources, timed);
+  return base::guarded([&]() -> Result<DispatchTiming> {
+    DispatchConfig timed = config;
+    timed.profile = true;
+    return run_resident(program, resources, timed);
+  });
 }
 
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
@@ -192,45 +211,57 @@ Result<DispatchTiming> Backend::dispatch_resident_repeated_sequence_read_ranges_
 }
 
 Result<DeviceBuffer> Backend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
-  const auto handle = allocate_resident(bytes);
-  if (!handle) return std::unexpected(handle.error());
-  return DeviceBuffer{
-      .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = *handle};
+  return base::guarded([&]() -> Result<DeviceBuffer> {
+    DeviceBuffer buffer{
+        .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = {}};
+    auto handle = allocate_resident(bytes);
+    if (!handle) return std::unexpected(std::move(handle.error()));
+    buffer.resident = *handle;
+    return buffer;
+  });
 }
 
 Result<void> Backend::free_device_buffer(const DeviceBuffer& buffer) {
-  if (auto own = dispatch::check_device_buffer(buffer, id()); !own) return own;
-  return free_resident(buffer.resident);
+  return base::guarded([&]() -> Result<void> {
+    if (auto own = dispatch::check_device_buffer(buffer, id()); !own) return own;
+    return free_resident(buffer.resident);
+  });
 }
 
 Result<DispatchTiming> Backend::dispatch_device_buffers(const ir::Program& program,
                                                         std::span<const DeviceBuffer> buffers,
                                                         const DispatchConfig& config) {
-  std::vector<ResidentHandle> resources;
-  for (const DeviceBuffer& buffer : buffers) {
-    if (auto own = dispatch::check_device_buffer(buffer, id()); !own) {
-      return std::unexpected(std::move(own.error()));
+  return base::guarded([&]() -> Result<DispatchTiming> {
+    std::vector<ResidentHandle> resources;
+    for (const DeviceBuffer& buffer : buffers) {
+      if (auto own = dispatch::check_device_buffer(buffer, id()); !own) {
+        return std::unexpected(std::move(own.error()));
+      }
+      resources.push_back(buffer.resident);
     }
-    resources.push_back(buffer.resident);
-  }
-  return dispatch_resident_timed(program, resources, config);
+    return dispatch_resident_timed(program, resources, config);
+  });
 }
 
 Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& inputs) {
-  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
-  std::vector<Bytes> outputs;
-  if (auto timing = dispatch_borrowed_into(spans, outputs); !timing) {
-    return std::unexpected(std::move(timing.error()));
-  }
-  return outputs;
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    std::vector<Bytes> outputs;
+    if (auto timing = dispatch_borrowed_into(spans, outputs); !timing) {
+      return std::unexpected(std::move(timing.error()));
+    }
+    return outputs;
+  });
 }
 
 Result<std::vector<Bytes>> PendingDispatch::wait() {
-  std::vector<Bytes> outputs;
-  if (auto timing = wait_into(outputs); !timing) {
-    return std::unexpected(std::move(timing.error()));
-  }
-  return outputs;
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    std::vector<Bytes> outputs;
+    if (auto timing = wait_into(outputs); !timing) {
+      return std::unexpected(std::move(timing.error()));
+    }
+    return outputs;
+  });
 }
 
 }  // namespace felsite

@@ -19,28 +19,27 @@ Error results_taken_already() {
 Result<CallGate::Ticket> CallGate::enter() {
   const std::lock_guard lock(mutex_);
   if (closed_) return std::unexpected(after_shutdown());
-  const std::uint64_t number = next_++;
-  inside_.insert(number);
-  return Ticket(*this, number);
+  ++inside_[phase_];
+  return Ticket(*this, phase_);
 }
 
-void CallGate::leave(std::uint64_t number) {
+void CallGate::leave(std::size_t phase) {
   // Notified under the lock: the gate may be gone as soon as the last waiter sees it empty.
   const std::lock_guard lock(mutex_);
-  inside_.erase(number);
-  left_.notify_all();
+  if (--inside_[phase] == 0) left_.notify_all();
 }
 
 void CallGate::wait_for_earlier() {
+  const std::lock_guard turn(turn_);
   std::unique_lock lock(mutex_);
-  const std::uint64_t end = next_;
-  left_.wait(lock, [&] { return inside_.empty() || *inside_.begin() >= end; });
+  const std::size_t earlier = std::exchange(phase_, 1 - phase_);
+  left_.wait(lock, [&] { return inside_[earlier] == 0; });
 }
 
 void CallGate::close() {
   std::unique_lock lock(mutex_);
   closed_ = true;
-  left_.wait(lock, [&] { return inside_.empty(); });
+  left_.wait(lock, [&] { return inside_[0] + inside_[1] == 0; });
 }
 
 bool CallGate::closed() const {
@@ -50,7 +49,7 @@ bool CallGate::closed() const {
 
 std::size_t CallGate::inside() const {
   const std::lock_guard lock(mutex_);
-  return inside_.size();
+  return inside_[0] + inside_[1];
 }
 
 }  // namespace felsite::dispatch

@@ -1,11 +1,12 @@
 // Counts the calls that a backend is working on, so that a flush can wait for them and a shutdown
-// can let no more in.
+// can let no more in. Entering and leaving need no memory. What a backend made holds the gate too:
+// see backend_link.h.
 #pragma once
 
+#include <array>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "felsite/error.h"
@@ -23,17 +24,17 @@ class CallGate {
   class Ticket {
    public:
     Ticket(Ticket&& other) noexcept
-        : gate_(std::exchange(other.gate_, nullptr)), number_(other.number_) {}
+        : gate_(std::exchange(other.gate_, nullptr)), phase_(other.phase_) {}
     Ticket& operator=(Ticket&&) = delete;
     ~Ticket() {
-      if (gate_ != nullptr) gate_->leave(number_);
+      if (gate_ != nullptr) gate_->leave(phase_);
     }
 
    private:
     friend class CallGate;
-    Ticket(CallGate& gate, std::uint64_t number) : gate_(&gate), number_(number) {}
+    Ticket(CallGate& gate, std::size_t phase) : gate_(&gate), phase_(phase) {}
     CallGate* gate_;
-    std::uint64_t number_;
+    std::size_t phase_;
   };
 
   // DispatchFailed once the gate is closed.
@@ -46,12 +47,15 @@ class CallGate {
   std::size_t inside() const;
 
  private:
-  void leave(std::uint64_t number);
+  void leave(std::size_t phase);
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
-  std::set<std::uint64_t> inside_;
-  std::uint64_t next_ = 0;
+  std::mutex turn_;  // of those that wait for earlier calls: one after the other
+  // Calls are counted in one of two phases. To wait for earlier ones is to begin the other phase,
+  // which is empty, and to wait until this one is.
+  std::array<std::size_t, 2> inside_{};
+  std::size_t phase_ = 0;
   bool closed_ = false;
 };
 

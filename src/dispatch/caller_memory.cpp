@@ -56,11 +56,4 @@ std::optional<std::array<std::uint32_t, 3>> indirect_grid(
   return grid;
 }
 
-Error host_out_of_memory() {
-  return {.code = ErrorCode::DeviceOutOfMemory,
-          .message = "The host is out of memory.",
-          .fix = "use a smaller grid or smaller buffers.",
-          .context = {}};
-}
-
 }  // namespace felsite::dispatch

@@ -22,7 +22,4 @@ Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes
 std::optional<std::array<std::uint32_t, 3>> indirect_grid(
     const ir::Program& program, const std::function<ByteSpan(ir::BufferId)>& contents);
 
-// For std::bad_alloc, which does not leave a backend.
-Error host_out_of_memory();
-
 }  // namespace felsite::dispatch

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
+#include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
+#include "dispatch/kept_sizes.h"
 #include "dispatch/routing.h"
 #include "felsite/validate.h"
 
@@ -51,6 +54,7 @@ class Explainer {
     out_.reason = route->reason;
     if (!sizes_.grid) note_small_grid(route->route);
     if (auto cut = explain_cut(route->route); !cut) return std::unexpected(std::move(cut.error()));
+    out_.source = dispatch::explain_source(program_, inputs_.source);
     return std::move(out_);
   }
 
@@ -139,7 +143,12 @@ class Explainer {
     return {.many_passes = passes_ > 1,
             .report_changes = for_device && compares,
             .store_choices = store_choices,
-            .one_dimensional = grid_[1] == 1 && grid_[2] == 1};
+            .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+            .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
+  }
+
+  std::uint64_t binding_bytes() const {
+    return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
   }
 
   Result<GridSyncPlan> cut(bool for_device) const {
@@ -163,6 +172,13 @@ class Explainer {
       out_.has_plan = false;
       out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
       return {};
+    }
+    // What cannot run because of what it keeps is not explained as if it could.
+    const bool keeps = route == Route::Resident || route == Route::HostSplit;
+    if (keeps && sizes_.grid) {
+      if (auto fits = dispatch::size_kept(*plan, grid_, {.binding = binding_bytes()}); !fits) {
+        return std::unexpected(std::move(fits.error()));
+      }
     }
     explain_plan(*plan, route);
     const auto split = cut(false);
@@ -189,8 +205,6 @@ class Explainer {
       launches += *out_.segments[s].launches;
     }
     if (way) out_.launches = launches;
-    const bool in_one = route == Route::Native || route == Route::OneWorkgroup;
-    if (in_one) out_.launches = 1;
     out_.order = dispatch::explain_order(plan, visits_);
     out_.spills = dispatch::explain_spills(plan);
     out_.barriers = dispatch::explain_barriers(plan, out_.segments, out_.order, way, passes_ > 1);
@@ -214,6 +228,31 @@ class Explainer {
       }
     }
     note_form(plan, route);
+    if (is_one_dispatch(out_)) as_one_dispatch();
+  }
+
+  // What only a cut needs is not there: barriers between launches, and what is kept across them.
+  void as_one_dispatch() {
+    out_.launches = 1;
+    out_.barriers.clear();
+    out_.spills.clear();
+    out_.spill_words = out_.group_words = 0;
+    out_.kept = dispatch::ByteSum().value();
+    const auto is_own = [&](std::uint32_t place) {
+      return out_.buffers[place].kind == ExplainedBuffer::Kind::Program;
+    };
+    for (ExplainedSegment& segment : out_.segments) {
+      std::erase_if(segment.uses, [&](const ExplainedUse& use) {
+        return !is_own(use.buffer) || use.role == "carried";
+      });
+      segment.recomputed.clear();
+      segment.loaded.clear();
+      segment.stored.clear();
+    }
+    // The program's buffers come first, so that their places stay.
+    std::erase_if(out_.buffers, [](const ExplainedBuffer& buffer) {
+      return buffer.kind != ExplainedBuffer::Kind::Program;
+    });
   }
 
   // Only a device looks at stores.
@@ -225,8 +264,8 @@ class Explainer {
     const bool in_one = route == Route::Native || route == Route::OneWorkgroup;
     if (in_one && plan.segments.size() > 1) {
       out_.notes.push_back(
-          "On this route all of it is one dispatch with native barriers, and nothing is spilled: "
-          "the segments below are what a cut would give.");
+          "All of it is one dispatch: the segments are its parts, with native barriers between "
+          "them, and nothing is spilled.");
     }
     if (!in_one && !plan.host_knows_way) {
       out_.notes.push_back(
@@ -289,6 +328,11 @@ std::string_view to_string(ExplainedBuffer::Kind kind) {
   return "?";
 }
 
+bool is_one_dispatch(const Explanation& explanation) {
+  return explanation.route == "plain" || explanation.route == "native" ||
+         explanation.route == "one workgroup";
+}
+
 std::string_view to_string(ExplainedHazard::Kind kind) {
   switch (kind) {
     case ExplainedHazard::Kind::ReadAfterWrite:
@@ -303,7 +347,7 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
-  return Explainer(program, config, inputs, device).run();
+  return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
 }
 
 }  // namespace felsite

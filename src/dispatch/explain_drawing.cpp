@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dispatch/explained_rows.h"
+#include "felsite/printable.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -91,7 +92,9 @@ class Drawer {
     for (std::size_t i = 0; i < lanes_.size(); ++i) under += lane(i, height);
     return {header(),
             fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' "
-                        "viewBox='0 0 {0} {1}' role='img' aria-label='Segments in time'>"
+                        "viewBox='0 0 {0} {1}' role='img' aria-labelledby='picture-title' "
+                        "aria-describedby='steps'><title id='picture-title'>Segments in time, "
+                        "from top to bottom, with the buffers that each of them uses</title>"
                         "{2}{3}{4}</svg>",
                         width_, height, under, brackets_, front_)};
   }
@@ -105,7 +108,8 @@ class Drawer {
 
   std::string header() const {
     std::string out = fmt::format(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}'>"
+        "<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' "
+        "role='img'><title>The names and sizes of the buffers</title>"
         "<text class='small' x='{2}' y='34'>time runs down</text>",
         width_, kHeaderHeight, box_x_);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -160,7 +164,21 @@ class Drawer {
       case RowKind::Barrier:
         barrier(row);
         break;
+      case RowKind::NativeBarrier:
+        native_barrier();
+        break;
     }
+  }
+
+  // Within the dispatch: it is for all buffers, and no launch ends at it.
+  void native_barrier() {
+    const int y = y_ + 8;
+    front_ += fmt::format(
+        "<g><title>A native barrier of the dispatch</title>"
+        "<line class='native' x1='{}' y1='{}' x2='{}' y2='{}'/>"
+        "<text class='small native' x='{}' y='{}'>native barrier</text></g>",
+        box_x_, y, width_ - kMargin, y, box_x_ + 10, y + 4);
+    y_ += 20;
   }
 
   void close(const ExplainedRow& row) {
@@ -196,15 +214,18 @@ class Drawer {
     const int middle = y_ + 4 + height / 2;
     marks(segment, row.index, middle);
     const std::string name = segment.label.empty() ? "segment" : segment.label;
-    const std::string launches = segment.launches ? fmt::format("×{}", *segment.launches) : "×?";
+    std::string launches;
+    if (!is_one_dispatch(e_)) {
+      launches = segment.launches ? fmt::format("×{}", *segment.launches) : "×?";
+    }
     front_ += fmt::format(
-        "<g><title>Segment {0}: {1}. Host split: {2} up, {3} down a launch</title>"
-        "<rect class='box' x='{4}' y='{5}' width='{6}' height='{7}' rx='6'/>"
-        "<text class='name' x='{8}' y='{9}'><tspan class='number'>{0}</tspan> {10}</text>"
-        "<text class='launches' x='{11}' y='{9}'>{12}</text>",
-        row.index, escape_html(launches_text(segment)), escape_html(to_string(segment.up)),
-        escape_html(to_string(segment.down)), box_x_, y_ + 4, kBoxWidth, height, box_x_ + 10,
-        y_ + 22, escape_html(shortened(name, 26)), box_x_ + kBoxWidth - 10, launches);
+        "<g><title>Segment {0}: {1}{2}</title>"
+        "<rect class='box' x='{3}' y='{4}' width='{5}' height='{6}' rx='6'/>"
+        "<text class='name' x='{7}' y='{8}'><tspan class='number'>{0}</tspan> {9}</text>"
+        "<text class='launches' x='{10}' y='{8}'>{11}</text>",
+        row.index, escape_html(launches_text(e_, segment)), escape_html(split_text(segment)),
+        box_x_, y_ + 4, kBoxWidth, height, box_x_ + 10, y_ + 22, escape_html(shortened(name, 26)),
+        box_x_ + kBoxWidth - 10, launches);
     int at = y_ + 22;
     for (const auto& [kind, text] : lines) {
       at += kLineHeight;
@@ -213,6 +234,13 @@ class Drawer {
     }
     front_ += "</g>";
     y_ += height + 10;
+  }
+
+  // What a launch would move in the other form.
+  std::string split_text(const ExplainedSegment& segment) const {
+    if (is_one_dispatch(e_)) return {};
+    return fmt::format(". Host split: {} up, {} down a launch", to_string(segment.up),
+                       to_string(segment.down));
   }
 
   void marks(const ExplainedSegment& segment, std::uint32_t number, int y) {
@@ -279,33 +307,41 @@ class Drawer {
 
 Drawing draw(const Explanation& explanation) { return Drawer(explanation).run(); }
 
-std::string drawing_legend() {
+std::string drawing_legend(const Explanation& explanation) {
   const auto item = [](const std::string& shape, std::string_view text) {
     return fmt::format(
-        "<span><svg xmlns='http://www.w3.org/2000/svg' width='22' height='18'>{}</svg>{}</span>",
+        "<li><svg xmlns='http://www.w3.org/2000/svg' width='22' height='18' aria-hidden='true'>{}"
+        "</svg>{}</li>",
         shape, text);
   };
   const auto use = [](std::string role, bool reads, bool writes, bool atomics) {
     return mark(11, 9, ExplainedUse{0, std::move(role), reads, writes, atomics});
   };
-  return "<p class='legend'>" + item(use("readonly", true, false, false), "reads") +
-         item(use("writeonly", false, true, false), "writes") +
-         item(use("readwrite", true, true, false), "reads and writes") +
-         item(use("readwrite", false, false, true), "atomics") +
-         item(use("readonly", false, false, false), "its length only") +
-         item(use("carried", false, false, false), "handed on") +
+  std::string legend = "<ul class='legend' aria-label='Marks'>" +
+                       item(use("readonly", true, false, false), "reads") +
+                       item(use("writeonly", false, true, false), "writes") +
+                       item(use("readwrite", true, true, false), "reads and writes") +
+                       item(use("readwrite", false, false, true), "atomics") +
+                       item(use("readonly", false, false, false), "its length only");
+  if (is_one_dispatch(explanation)) {
+    return legend +
+           item("<line class='native' x1='0' y1='9' x2='22' y2='9'/>",
+                "native barrier, within the dispatch") +
+           "</ul>";
+  }
+  return legend + item(use("carried", false, false, false), "handed on") +
          item(
              "<rect class='band' x='4' y='0' width='14' height='18'/>"
              "<line class='lane spill' x1='11' y1='0' x2='11' y2='18'/>",
              "kept across barriers") +
          item("<line class='barrier' x1='0' y1='9' x2='22' y2='9'/>",
               "barrier: RAW, WAR, WAW name what would go wrong without it") +
-         "</p>";
+         "</ul>";
 }
 
 std::string escape_html(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         result += "&amp;";

@@ -16,7 +16,7 @@ struct Drawing {
 Drawing draw(const Explanation& explanation);
 
 // The marks with what they mean, as small SVGs between words.
-std::string drawing_legend();
+std::string drawing_legend(const Explanation& explanation);
 
 // Text for HTML, also within attributes.
 std::string escape_html(std::string_view text);

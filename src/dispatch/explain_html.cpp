@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dispatch/explain_drawing.h"
+#include "dispatch/explain_style.h"
 #include "dispatch/explained_rows.h"
 
 namespace felsite {
@@ -12,70 +13,21 @@ namespace {
 using dispatch::escape_html;
 using dispatch::to_string;
 
-constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--bg:#fbfaf8;--card:#fff;--ink:#1f2328;--soft:#667079;--line:#d9d6cf;
---lane:#b9b5ab;--read:#1668b8;--write:#c2570c;--atomic:#8a3ab9;--spill:#7a4fc4;--band:#7a4fc41a;
---barrier:#b3261e;--box:#eef3f8;--edge:#9db4c8;--pill:#fdecea;--if:#2e7d4f}
-@media (prefers-color-scheme:dark){:root{--bg:#15171a;--card:#1d2024;--ink:#e7e4de;--soft:#9aa1a8;
---line:#34383d;--lane:#53585f;--read:#6cb2f5;--write:#f0954a;--atomic:#cf8df0;--spill:#b596f2;
---band:#b596f221;--barrier:#f28b82;--box:#232b33;--edge:#4b6175;--pill:#3a2422;--if:#72c795}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:28px 24px 60px;max-width:1320px;min-width:fit-content;background:var(--bg);
-color:var(--ink);font:15px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
-h1{margin:0;font-size:26px}h2{margin:34px 0 10px;font-size:18px}p{margin:6px 0;max-width:80ch}
-.sub{color:var(--soft)}
-.routes{display:flex;flex-wrap:wrap;gap:8px;margin:16px 0 4px;padding:0;list-style:none}
-.routes li{padding:3px 14px;border:1px solid var(--line);border-radius:99px;color:var(--soft)}
-.routes li.taken{background:var(--read);border-color:var(--read);color:var(--bg);font-weight:600}
-.facts{display:grid;grid-template-columns:max-content 1fr;gap:4px 18px;margin:16px 0}
-.facts dt{color:var(--soft)}.facts dd{margin:0;max-width:90ch}
-.lanes{position:sticky;top:0;background:var(--bg);border-bottom:1px solid var(--line);z-index:1}
-svg{display:block}
-.legend{display:flex;flex-wrap:wrap;gap:4px 18px;max-width:none;font-size:13px;color:var(--soft)}
-.legend span{display:inline-flex;align-items:center;gap:6px}
-table{border-collapse:collapse;background:var(--card);border:1px solid var(--line);font-size:14px}
-th,td{padding:5px 12px;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-th{color:var(--soft);font-weight:600}td.number{font-variant-numeric:tabular-nums}
-code{font:13px ui-monospace,"DejaVu Sans Mono",monospace}
-.bars{display:grid;grid-template-columns:max-content minmax(240px,620px) max-content;gap:8px 14px;
-align-items:center}
-.bar{display:flex;height:20px;background:var(--line);border-radius:4px;overflow:hidden}
-.bar i{display:block;height:100%}i.up{background:var(--read)}i.down{background:var(--write)}
-b.up{color:var(--read)}b.down{color:var(--write)}
-text{font:13px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:var(--ink)}
-text.small{font-size:12px;fill:var(--soft)}text.tiny{font-size:11px;fill:var(--soft);text-anchor:middle}
-text.lane{text-anchor:middle;font-weight:600}text.spill,text.spilled{fill:var(--spill)}
-text.control{fill:var(--soft)}text.name{font-weight:600}.number{fill:var(--soft)}
-text.launches{text-anchor:end;fill:var(--soft)}
-text.title{font-weight:600;paint-order:stroke;stroke:var(--bg);stroke-width:5px}
-text.if{fill:var(--if)}
-text.barrier{font-size:12px;fill:var(--barrier);paint-order:stroke;stroke:var(--bg);stroke-width:6px}
-text.pill{font-size:11px;font-weight:600;text-anchor:middle;fill:var(--barrier)}
-rect.pill{fill:var(--pill);stroke:var(--barrier)}
-rect.box{fill:var(--box);stroke:var(--edge)}rect.empty{fill:none;stroke-dasharray:3 3}
-rect.band{fill:var(--band)}
-line.lane{stroke:var(--lane);stroke-width:1.5}line.spill{stroke:var(--spill);stroke-dasharray:5 4}
-line.control{stroke-dasharray:1 4}line.reach{stroke:var(--edge)}
-line.barrier{stroke:var(--barrier);stroke-width:1.5;stroke-dasharray:7 4}
-path.bracket{fill:none;stroke:var(--ink);stroke-width:1.5}
-path.if{stroke:var(--if);stroke-dasharray:4 3}
-.read{fill:var(--bg);stroke:var(--read);stroke-width:2.5}.write{fill:var(--write)}
-.inner{fill:var(--bg)}.atomic{fill:var(--atomic)}
-.length{fill:var(--bg);stroke:var(--read);stroke-width:1.5}.carried{fill:var(--lane)}
-)";
-
 class PageWriter {
  public:
   explicit PageWriter(const Explanation& explanation) : e_(explanation) {}
 
   std::string run() {
     head();
+    out_ += fmt::format("<div class='beside{}'>\n", e_.has_plan ? " two" : "");
+    source();
     if (e_.has_plan) drawing();
+    out_ += "</div>\n";
     traffic();
     kept();
     barriers();
     segments();
-    out_ += "</body></html>\n";
+    out_ += "</main></body></html>\n";
     return std::move(out_);
   }
 
@@ -93,11 +45,14 @@ class PageWriter {
     out_ += fmt::format(
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        "<title>{0}: how it runs</title><style>{1}</style></head><body>\n"
-        "<h1>{0}</h1><p class='sub'>on {2} · program {3}</p>\n<ul class='routes'>",
-        name, kStyle, escape_html(e_.device), e_.fingerprint);
+        "<title>{0}: how it runs</title><style>{1}</style></head><body><main>\n"
+        "<h1>{0}</h1><p class='sub'>on {2} · program {3}</p>\n<ul class='routes' "
+        "aria-label='Routes; the one that is taken is "
+        "marked'>",
+        name, dispatch::kExplainStyle, escape_html(e_.device), e_.fingerprint);
     for (const char* route : {"plain", "native", "one workgroup", "resident", "host split"}) {
-      out_ += fmt::format("<li{}>{}</li>", e_.route == route ? " class='taken'" : "", route);
+      out_ += fmt::format("<li{}>{}</li>",
+                          e_.route == route ? " class='taken' aria-current='true'" : "", route);
     }
     out_ += fmt::format("</ul><p>{}</p>\n<dl class='facts'>", escape_html(e_.reason));
     fact("grid", dispatch::grid_text(e_));
@@ -114,11 +69,118 @@ class PageWriter {
     out_ += "</dl>\n";
   }
 
+  // A table is as wide as it has to be: it scrolls within itself, and the page does not.
+  void open_table(std::string_view title, std::initializer_list<std::string_view> columns) {
+    out_ += fmt::format(
+        "<h2>{0}</h2><div class='scroll' role='region' aria-label='{0}' tabindex='0'><table><tr>",
+        title);
+    for (const std::string_view column : columns) {
+      out_ += fmt::format("<th scope='col'>{}</th>", column);
+    }
+    out_ += "</tr>\n";
+  }
+  void close_table() { out_ += "</table></div>\n"; }
+
+  // Each line behind the numbers of its segments.
+  void source() {
+    if (e_.source.empty()) return;
+    out_ +=
+        "<section aria-labelledby='source-title'><h2 id='source-title'>Source, with its "
+        "segments</h2><ol class='source' tabindex='0'>";
+    for (std::size_t i = 0; i < e_.source.size(); ++i) {
+      const ExplainedLine& line = e_.source[i];
+      std::string segments;
+      for (const std::uint32_t s : line.segments) {
+        segments += fmt::format("{}{}", segments.empty() ? "" : " ", s);
+      }
+      const bool is_odd = !line.segments.empty() && line.segments.front() % 2 == 1;
+      const std::string_view cut = line.grid_barrier ? "cut" : "";
+      if (line.grid_barrier && segments.empty()) segments = "barrier";
+      std::string text = line.text;
+      for (std::size_t at = text.find('\t'); at != std::string::npos; at = text.find('\t', at)) {
+        text.replace(at, 1, "  ");
+      }
+      out_ += fmt::format(
+          "<li class='{}{}'><span class='of'>{}</span><span class='no'>{}</span>{}</li>\n",
+          is_odd ? "odd " : "", cut, segments, i + 1, escape_html(text));
+    }
+    out_ += "</ol></section>\n";
+  }
+
   void drawing() {
     const dispatch::Drawing picture = dispatch::draw(e_);
     out_ +=
-        fmt::format("<h2>Segments in time, buffers as lanes</h2>{}<div class='lanes'>{}</div>{}\n",
-                    dispatch::drawing_legend(), picture.lanes, picture.body);
+        "<section aria-labelledby='drawing-title'><h2 id='drawing-title'>Segments in time, buffers "
+        "as lanes</h2>";
+    out_ += fmt::format(
+        "<div class='drawing'>{}<div class='picture' role='region' aria-label='Picture' "
+        "tabindex='0'><div class='lanes'>{}</div>{}</div></div>\n",
+        dispatch::drawing_legend(e_), picture.lanes, picture.body);
+    steps();
+    out_ += "</section>\n";
+  }
+
+  // What the picture shows, in words.
+  void steps() {
+    using Kind = dispatch::ExplainedRow::Kind;
+    out_ += "<ol class='steps' id='steps'>\n";
+    for (const dispatch::ExplainedRow& row : dispatch::rows_of(e_)) {
+      switch (row.kind) {
+        case Kind::Open:
+          out_ += fmt::format("<li class='{}'><b>{}</b><ol>\n", row.is_if ? "if" : "repeat",
+                              escape_html(row.title));
+          break;
+        case Kind::Close:
+          out_ += "</ol></li>\n";
+          break;
+        case Kind::Segment:
+          step(row.index);
+          break;
+        case Kind::Barrier:
+          out_ += fmt::format("<li class='between'>{}: {}</li>\n", barrier_name(row),
+                              escape_html(dispatch::hazards_text(e_, e_.barriers[row.index])));
+          break;
+        case Kind::NativeBarrier:
+          out_ += "<li class='within'>native barrier</li>\n";
+          break;
+      }
+    }
+    out_ += "</ol>\n";
+  }
+
+  std::string barrier_name(const dispatch::ExplainedRow& row) const {
+    const ExplainedBarrier& barrier = e_.barriers[row.index];
+    std::string name = "barrier";
+    if (row.goes_back) {
+      name += barrier.next_pass ? " before the next pass" : " before the next trip";
+    }
+    if (barrier.times.value_or(1) != 1) name += fmt::format(", {} times", *barrier.times);
+    return name;
+  }
+
+  void step(std::uint32_t number) {
+    const ExplainedSegment& segment = e_.segments[number];
+    out_ += fmt::format("<li class='segment'><b>{} {}</b> {}", number, escape_html(segment.label),
+                        dispatch::launches_text(e_, segment));
+    const auto line = [&](std::string_view verb, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      out_ += fmt::format("<br>{} {}", verb, escape_html(dispatch::join(names)));
+    };
+    const auto used = [&](bool wanted(const ExplainedUse&)) {
+      std::vector<std::string> names;
+      for (const ExplainedUse& use : segment.uses) {
+        if (wanted(use)) names.push_back(e_.buffers[use.buffer].name);
+      }
+      return names;
+    };
+    line("reads", used([](const ExplainedUse& use) { return use.reads; }));
+    line("writes", used([](const ExplainedUse& use) { return use.writes; }));
+    line("atomics on", used([](const ExplainedUse& use) { return use.atomics; }));
+    line("workgroup memory", segment.workgroup_memory);
+    line("recomputes", segment.recomputed);
+    line("loads", segment.loaded);
+    line("stores", segment.stored);
+    out_ += "</li>\n";
   }
 
   // Bars on one scale; what is not known has none.
@@ -152,10 +214,10 @@ class PageWriter {
         const double up = 100 * static_cast<double>(*row.up.bytes) / most;
         const double down = 100 * static_cast<double>(*row.down.bytes) / most;
         out_ += fmt::format(
-            "<span class='bar'><i class='up' style='width:{:.2f}%'></i>"
+            "<span class='bar' aria-hidden='true'><i class='up' style='width:{:.2f}%'></i>"
             "<i class='down' style='width:{:.2f}%'></i></span><span><b class='up'>{} up</b>, <b "
             "class='down'>{} down</b></span>\n",
-            up, down, *row.up.bytes, *row.down.bytes);
+            up, down, to_string(row.up), to_string(row.down));
       } else {
         out_ += fmt::format("<span>up {}<br>down {}</span><span></span>\n",
                             escape_html(to_string(row.up)), escape_html(to_string(row.down)));
@@ -168,8 +230,7 @@ class PageWriter {
     const bool has_memory = std::ranges::any_of(
         e_.buffers, [](const auto& b) { return b.kind == ExplainedBuffer::Kind::Kept; });
     if (e_.spills.empty() && !has_memory) return;
-    out_ +=
-        "<h2>Kept across barriers</h2><table><tr><th>what</th><th>type</th><th>where</th></tr>\n";
+    open_table("Kept across barriers", {"what", "type", "where"});
     for (const ExplainedSpill& spill : e_.spills) {
       std::string where = fmt::format("word {}", spill.word);
       if (spill.words > 1) where += fmt::format(" to {}", spill.word + spill.words - 1);
@@ -183,7 +244,8 @@ class PageWriter {
       out_ += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape_html(buffer.name),
                           buffer.type, escape_html(to_string(buffer.size)));
     }
-    out_ += fmt::format("</table><p>In all {}, which is {}.</p>\n", escape_html(size(e_.kept)),
+    close_table();
+    out_ += fmt::format("<p>In all {}, which is {}.</p>\n", escape_html(size(e_.kept)),
                         escape_html(e_.kept.formula));
   }
 
@@ -193,9 +255,7 @@ class PageWriter {
 
   void barriers() {
     if (e_.barriers.empty()) return;
-    out_ +=
-        "<h2>Barriers between launches</h2><table><tr><th>after</th><th>before</th><th>times</th>"
-        "<th>because of</th></tr>\n";
+    open_table("Barriers between launches", {"after", "before", "times", "because of"});
     for (const ExplainedBarrier& barrier : e_.barriers) {
       out_ += fmt::format(
           "<tr><td class='number'>{}</td><td class='number'>{}{}</td><td class='number'>{}</td>"
@@ -204,15 +264,13 @@ class PageWriter {
           barrier.times ? std::to_string(*barrier.times) : "?",
           escape_html(dispatch::hazards_text(e_, barrier)));
     }
-    out_ += "</table>\n";
+    close_table();
   }
 
   void segments() {
-    if (!is_more_than_one_kernel()) return;
-    out_ +=
-        "<h2>Segments</h2><table><tr><th>segment</th><th>launches</th><th>buffers</th>"
-        "<th>recomputes</th><th>loads</th><th>stores</th><th>host split, up</th><th>down</th>"
-        "</tr>\n";
+    if (!is_more_than_one_kernel() || is_one_dispatch(e_)) return;
+    open_table("Segments", {"segment", "launches", "buffers", "recomputes", "loads", "stores",
+                            "host split, up", "down"});
     for (std::size_t s = 0; s < e_.segments.size(); ++s) {
       const ExplainedSegment& segment = e_.segments[s];
       if (!segment.launched) continue;
@@ -230,7 +288,7 @@ class PageWriter {
           escape_html(dispatch::join(segment.loaded)), escape_html(dispatch::join(segment.stored)),
           escape_html(to_string(segment.up)), escape_html(to_string(segment.down)));
     }
-    out_ += "</table>\n";
+    close_table();
   }
 
   const Explanation& e_;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "felsite/explain.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -59,6 +60,7 @@ ordered_json json_of(const std::vector<ExplainedPart>& parts) {
                         {"from", part.from},
                         {"to", part.to},
                         {"trips", or_null(part.trips)},
+                        {"entered", or_null(part.entered)},
                         {"on_device", part.on_device},
                         {"parts", json_of(part.parts)}});
         break;
@@ -138,8 +140,13 @@ std::string to_json(const Explanation& e) {
       {"reported", e.convergence.reported},
       {"compared", e.convergence.compared}};
   body["traffic"] = json_of(e.traffic);
+  ordered_json& source = body["source"] = ordered_json::array();
+  for (const ExplainedLine& line : e.source) {
+    source.push_back(
+        {{"text", line.text}, {"segments", line.segments}, {"grid_barrier", line.grid_barrier}});
+  }
   // Names of programs, regions and drivers may be in any encoding.
-  return body.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  return printable_json(body.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 }  // namespace felsite

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "dispatch/explained_rows.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -54,7 +55,7 @@ class TextWriter {
   }
   void put(std::string_view line) {
     const std::size_t last = line.find_last_not_of(' ');
-    out_ += line.substr(0, last + 1);
+    out_ += printable(line.substr(0, last + 1));  // the names in it are the program's
     out_ += '\n';
   }
   void field(std::string_view name, std::string_view text) {
@@ -90,6 +91,9 @@ class TextWriter {
         case ExplainedRow::Kind::Barrier:
           barrier(row, bars);
           break;
+        case ExplainedRow::Kind::NativeBarrier:
+          put(bars + "── native barrier");
+          break;
       }
     }
   }
@@ -98,7 +102,7 @@ class TextWriter {
     const ExplainedSegment& segment = e_.segments[number];
     std::string title = fmt::format("[{}] ", number);
     if (!segment.label.empty()) title += segment.label + ": ";
-    title += dispatch::launches_text(segment);
+    title += dispatch::launches_text(e_, segment);
     wrap(bars, bars + "    ", title);
     if (!segment.launched) return;
     const auto line = [&](std::string_view name, const std::string& text) {
@@ -112,7 +116,7 @@ class TextWriter {
     line("recomputes", dispatch::join(segment.recomputed));
     line("loads", dispatch::join(segment.loaded));
     line("stores", dispatch::join(segment.stored));
-    if (e_.segments.size() > 1 && !e_.traffic.split_up.bytes) {
+    if (e_.segments.size() > 1 && !is_one_dispatch(e_) && !e_.traffic.split_up.bytes) {
       line("would move",
            fmt::format("{} up, {} down", to_string(segment.up), to_string(segment.down)));
     }

@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/checked.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -12,6 +15,10 @@ using RowKind = ExplainedRow::Kind;
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+bool is_literal(std::string_view bound) {
+  return std::ranges::all_of(bound, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 class RowWriter {
@@ -47,9 +54,22 @@ class RowWriter {
     const std::string_view who = part.on_device ? ", decided on the device" : "";
     if (part.kind == ExplainedPart::Kind::If) return fmt::format("if {}{}", part.condition, who);
     if (part.kind == ExplainedPart::Kind::Else) return "else";
-    const std::string trips =
-        part.trips ? ": " + counted(*part.trips, "trip", "trips") : std::string();
-    return fmt::format("repeat {} in {}..{}{}{}", part.variable, part.from, part.to, trips, who);
+    return fmt::format("repeat {} in {}..{}{}{}", part.variable, part.from, part.to,
+                       trips_text(part), who);
+  }
+
+  // Of a loop in a loop: each time it begins, and in all.
+  static std::string trips_text(const ExplainedPart& part) {
+    if (!part.trips) return {};
+    const std::uint64_t entered = part.entered.value_or(1);
+    if (entered <= 1) return ": " + counted(*part.trips, "trip", "trips");
+    // Bounds other than literals may differ from one time to the next.
+    if (!is_literal(part.from) || !is_literal(part.to)) {
+      return fmt::format(": {} in all, begun {} times", counted(*part.trips, "trip", "trips"),
+                         entered);
+    }
+    return fmt::format(": {} each time, {} in all", counted(*part.trips / entered, "trip", "trips"),
+                       *part.trips);
   }
 
   // Of the segments in a part, the first and the last.
@@ -68,6 +88,12 @@ class RowWriter {
         add_barriers(
             [&](const ExplainedBarrier& b) { return !b.next_pass && b.before == s && b.after < s; },
             false);
+        // Segments side by side have a grid barrier of the program between them.
+        const bool follows =
+            &part != parts.data() && std::prev(&part)->kind == ExplainedPart::Kind::Segment;
+        if (follows && is_one_dispatch(e_)) {
+          rows_.push_back({RowKind::NativeBarrier, depth_, s, {}, false, false});
+        }
         rows_.push_back({RowKind::Segment, depth_, s, {}, false, false});
         continue;
       }
@@ -130,14 +156,14 @@ std::string to_string(const std::array<std::uint32_t, 3>& extents) {
 std::string grid_text(const Explanation& e) {
   const std::string size = to_string(e.workgroup_size);
   if (!e.grid) return fmt::format("? workgroups of {}, {}", size, e.grid_reason);
-  std::uint64_t groups = 1;
-  std::uint64_t lanes = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    groups *= (*e.grid)[axis];
-    lanes *= e.workgroup_size[axis];
-  }
-  return fmt::format("{} workgroups of {}, {}, {}", to_string(*e.grid), size,
-                     counted(groups * lanes, "invocation", "invocations"), e.grid_reason);
+  const auto& groups = *e.grid;
+  const auto& lanes = e.workgroup_size;
+  const auto all =
+      base::checked_product({groups[0], groups[1], groups[2], lanes[0], lanes[1], lanes[2]});
+  return fmt::format(
+      "{} workgroups of {}, {}, {}", to_string(groups), size,
+      all ? counted(*all, "invocation", "invocations") : "more invocations than 64 bits count",
+      e.grid_reason);
 }
 
 std::string passes_text(const Explanation& e) {
@@ -154,12 +180,13 @@ std::string cut_text(const Explanation& e) {
   std::string text = fmt::format("{} at {}", counted(e.segments.size(), "segment", "segments"),
                                  counted(e.grid_barriers, "grid barrier", "grid barriers"));
   const std::string_view pass = e.convergence.passes > 1 ? " in a pass" : "";
-  if (e.route == "one workgroup" || e.route == "native") return text + ", all in one dispatch";
+  if (is_one_dispatch(e)) return text + ", all in one dispatch";
   if (!e.launches) return text + ", launches as the loops say";
   return text + fmt::format(", {}{}", counted(*e.launches, "launch", "launches"), pass);
 }
 
-std::string launches_text(const ExplainedSegment& segment) {
+std::string launches_text(const Explanation& e, const ExplainedSegment& segment) {
+  if (is_one_dispatch(e)) return segment.launched ? "in the dispatch" : "does nothing";
   if (!segment.launched) return "does nothing, is not launched";
   if (!segment.launches) return "launched as its loops say";
   return counted(*segment.launches, "launch", "launches");

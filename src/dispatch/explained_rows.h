@@ -9,10 +9,10 @@
 namespace felsite::dispatch {
 
 struct ExplainedRow {
-  enum class Kind : std::uint8_t { Open, Close, Segment, Barrier };
+  enum class Kind : std::uint8_t { Open, Close, Segment, Barrier, NativeBarrier };
   Kind kind = Kind::Segment;
   std::uint32_t depth = 0;  // brackets around it
-  std::uint32_t index = 0;  // of a Segment or Barrier
+  std::uint32_t index = 0;  // of a Segment or Barrier; the segment after a NativeBarrier
   std::string title;        // of Open
   bool is_if = false;       // of Open and Close: a branch, not something repeated
   bool goes_back = false;   // of a Barrier: to the next trip or pass
@@ -31,7 +31,7 @@ std::string grid_text(const Explanation& explanation);
 std::string passes_text(const Explanation& explanation);
 std::string cut_text(const Explanation& explanation);
 // "3 launches", "1 launch", with the count absent: "launched as often as its loops say".
-std::string launches_text(const ExplainedSegment& segment);
+std::string launches_text(const Explanation& explanation, const ExplainedSegment& segment);
 std::string join(const std::vector<std::string>& names);
 
 }  // namespace felsite::dispatch

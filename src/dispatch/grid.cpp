@@ -1,5 +1,6 @@
 #include "dispatch/grid.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -39,7 +40,8 @@ std::array<std::uint32_t, 3> infer_grid(std::uint64_t elements,
   std::uint64_t left = divide_up(elements, invocations);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::uint64_t extent = root_up(left, axes.size() - i);
-    grid[axes[i]] = static_cast<std::uint32_t>(extent);
+    // More than that have ids of more than 32 bits, which plan_grid refuses.
+    grid[axes[i]] = static_cast<std::uint32_t>(std::min<std::uint64_t>(extent, UINT32_MAX));
     left = extent == 0 ? 0 : divide_up(left, extent);
   }
   return grid;

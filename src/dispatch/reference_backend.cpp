@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "dispatch/counters.h"
-#include "dispatch/host_split.h"
 #include "dispatch/reference_resident.h"
 #include "dispatch/reference_run.h"
 #include "dispatch/routing.h"
@@ -17,18 +16,20 @@ constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
 }  // namespace
 
-Error on_reference(Error error) {
-  error.context.device = "reference";
+Error on_reference(Error error) noexcept {
+  base::set_if_possible(error.context.device, "reference");
   return error;
 }
 
-Error on_reference(Error error, const ir::Program& program) {
-  error.context.program = program.name();
+Error on_reference(Error error, const ir::Program& program) noexcept {
+  base::set_if_possible(error.context.program, program.name());
   return on_reference(std::move(error));
 }
 
 Reference::Reference(const ReferenceOptions& options)
     : options_(options), memory_(memory_limit()), static_uploads_(*this, kStaticBudget) {}
+
+Reference::~Reference() { gate_->close(); }
 
 std::string_view Reference::version() const { return FELSITE_VERSION; }
 
@@ -94,17 +95,36 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
   return {out_of_bounds_.loads, out_of_bounds_.stores, out_of_bounds_.atomics};
 }
 
+Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& program,
+                                                             const DispatchConfig& config,
+                                                             const StopFlag* stop) {
+  if (!needs_grid_sync_form(program, config)) return std::nullopt;
+  const auto route = choose_route(program, config, {}, device_profile());
+  if (!route) return std::unexpected(route.error());
+  if (route->route != Route::HostSplit) return std::nullopt;
+  return SegmentRunner{
+      .run = [this, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
+                          std::vector<Bytes>& outputs,
+                          const DispatchConfig& how) -> Result<DispatchTiming> {
+        auto interpreter = interpreter_for(segment, how);
+        if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+        return run(**interpreter, inputs, outputs, how, Slots::Callers, stop);
+      },
+      .memory_limit = memory_limit(),
+      .binding_limit = memory_limit(),
+      .stop = stop};
+}
+
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
-                                      const DispatchConfig& config, Slots slots) {
-  if (needs_grid_sync_form(interpreter.program(), config)) {
-    const auto route = choose_route(interpreter.program(), config, {}, device_profile());
-    if (!route) return std::unexpected(route.error());
-    if (route->route == Route::HostSplit) {
-      return dispatch_host_split(*this, interpreter.program(), inputs, outputs, config);
-    }
+                                      const DispatchConfig& config, Slots slots,
+                                      const StopFlag* stop) {
+  const auto runner = split_runner(interpreter.program(), config, stop);
+  if (!runner) return std::unexpected(runner.error());
+  if (*runner) {
+    return dispatch_host_split(**runner, interpreter.program(), inputs, outputs, config);
   }
-  ReferenceRun run(interpreter, config, options_);
+  ReferenceRun run(interpreter, config, options_, stop);
   if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
     return std::unexpected(std::move(planned.error()));
   }
@@ -215,16 +235,21 @@ Result<void> Reference::prepare() {
   return call("prepare", []() -> Result<void> { return {}; });
 }
 
+// No call of its own, which would wait for itself.
 Result<void> Reference::flush() {
   const HostSlice slice("flush");
-  if (gate_.closed()) return std::unexpected(on_reference(after_shutdown()));
-  gate_.wait_for_earlier();
-  return {};
+  auto flushed = base::guarded([&]() -> Result<void> {
+    if (gate_->closed()) return std::unexpected(after_shutdown());
+    gate_->wait_for_earlier();
+    return {};
+  });
+  if (!flushed) return std::unexpected(on_reference(std::move(flushed.error())));
+  return flushed;
 }
 
 Result<void> Reference::shutdown() {
   const HostSlice slice("shutdown");
-  gate_.close();
+  gate_->close();
   static_uploads_.forget();
   memory_.clear();
   programs_.clear();
@@ -238,9 +263,9 @@ Result<void> Reference::try_recover() {
 MetricSnapshot Reference::metric_snapshot() const {
   MetricSnapshot figures;
   memory_.report(figures);
-  figures.in_flight = in_flight_;
+  figures.in_flight = *in_flight_;
   figures.recordings = recordings_;
-  figures.recordings_kept = recordings_kept_;
+  figures.recordings_kept = *recordings_kept_;
   const StaticUploadCache::Figures statics = static_uploads_.figures();
   figures.static_bytes = statics.bytes;
   figures.static_hits = statics.hits;
@@ -253,7 +278,9 @@ MetricSnapshot Reference::metric_snapshot() const {
 namespace felsite {
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options) {
-  return std::make_unique<dispatch::Reference>(options);
+  std::unique_ptr<ReferenceBackend> made;
+  base::best_effort([&] { made = std::make_unique<dispatch::Reference>(options); });
+  return made;
 }
 
 }  // namespace felsite

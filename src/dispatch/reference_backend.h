@@ -1,8 +1,11 @@
 // The reference backend: the interpreter behind the whole backend contract.
 #pragma once
 
-#include "dispatch/call_gate.h"
+#include "base/guarded.h"
+#include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
+#include "dispatch/dispatch_thread.h"
+#include "dispatch/host_split.h"
 #include "dispatch/reference_memory.h"
 #include "dispatch/reference_programs.h"
 #include "dispatch/static_uploads.h"
@@ -12,26 +15,29 @@
 namespace felsite::dispatch {
 
 // Set on every error of the backend.
-Error on_reference(Error error);
-Error on_reference(Error error, const ir::Program& program);
+Error on_reference(Error error) noexcept;
+Error on_reference(Error error, const ir::Program& program) noexcept;
 
-// Counts one thing for as long as it lives.
+// Counts one thing for as long as it lives, also after the backend is gone.
 class Counted {
  public:
-  explicit Counted(std::atomic<std::uint64_t>& count) : count_(&count) { ++*count_; }
-  Counted(Counted&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+  using Count = std::shared_ptr<std::atomic<std::uint64_t>>;
+  explicit Counted(Count count) : count_(std::move(count)) { ++*count_; }
+  Counted(Counted&& other) noexcept : count_(std::move(other.count_)) {}
   Counted& operator=(Counted&&) = delete;
   ~Counted() {
     if (count_ != nullptr) --*count_;
   }
 
  private:
-  std::atomic<std::uint64_t>* count_;
+  Count count_;
 };
 
 class Reference : public ReferenceBackend {
  public:
   explicit Reference(const ReferenceOptions& options);
+  // Waits for the calls and dispatches that are under way.
+  ~Reference() override;
 
   std::string_view id() const override { return "reference"; }
   std::string_view version() const override;
@@ -83,37 +89,43 @@ class Reference : public ReferenceBackend {
   enum class Slots : std::uint8_t { Callers, Own };  // only the caller's are counted
   Result<DispatchTiming> run(const reference::Interpreter& interpreter,
                              std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
-                             const DispatchConfig& config, Slots slots = Slots::Callers);
+                             const DispatchConfig& config, Slots slots = Slots::Callers,
+                             const StopFlag* stop = nullptr);
   // Every call goes through it: nothing runs after a shutdown, and nothing throws.
   template <class Work>
   auto call(std::string_view name, Work work) const -> decltype(work()) {
     const HostSlice slice(name);
-    try {
-      const auto ticket = gate_.enter();
-      if (!ticket) return std::unexpected(on_reference(ticket.error()));
-      auto result = work();
-      if (!result) return std::unexpected(on_reference(std::move(result.error())));
-      return result;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(on_reference(host_out_of_memory()));
-    }
+    auto result = base::guarded([&]() -> decltype(work()) {
+      auto ticket = gate_->enter();
+      if (!ticket) return std::unexpected(std::move(ticket.error()));
+      return work();
+    });
+    if (!result) return std::unexpected(on_reference(std::move(result.error())));
+    return result;
   }
 
  private:
+  // Of a program that is run by the host split: how; none for others.
+  Result<std::optional<SegmentRunner>> split_runner(const ir::Program& program,
+                                                    const DispatchConfig& config,
+                                                    const StopFlag* stop);
   std::uint64_t memory_limit() const;
   Result<void> check_options() const;
   void add_out_of_bounds(const reference::OutOfBounds& more);
 
   const ReferenceOptions options_;
-  mutable CallGate gate_;
+  BackendLink<Reference> link() { return {*this, gate_, "reference"}; }
+
+  // Shared with all that the backend made, and outlives it with them.
+  const std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>();
   PreparedPrograms programs_;
   HostMemory memory_;
   StaticUploadCache static_uploads_;
   // Work on resident buffers runs one submission after the other, as on one queue of a device.
   std::mutex queue_;
-  std::atomic<std::uint64_t> in_flight_{0};
+  const Counted::Count in_flight_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint64_t> recordings_{0};
-  std::atomic<std::uint64_t> recordings_kept_{0};
+  const Counted::Count recordings_kept_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   mutable std::mutex mutex_;
   reference::OutOfBounds out_of_bounds_;
 };

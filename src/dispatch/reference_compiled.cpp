@@ -8,9 +8,9 @@ namespace {
 
 class ReferencePipeline final : public CompiledPipeline {
  public:
-  ReferencePipeline(Reference& backend, const ir::Program& program, DispatchConfig config,
+  ReferencePipeline(BackendLink<Reference> link, const ir::Program& program, DispatchConfig config,
                     std::shared_ptr<const reference::Interpreter> interpreter)
-      : backend_(backend),
+      : link_(std::move(link)),
         program_(program),
         config_(std::move(config)),
         interpreter_(std::move(interpreter)) {}
@@ -19,31 +19,38 @@ class ReferencePipeline final : public CompiledPipeline {
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
-    auto timing = backend_.call(
-        "compiled dispatch", [&] { return backend_.run(*interpreter_, inputs, outputs, config_); });
+    auto timing = link_.call([&](Reference& backend) {
+      return backend.call("compiled dispatch",
+                          [&] { return backend.run(*interpreter_, inputs, outputs, config_); });
+    });
     if (!timing) return std::unexpected(on_reference(std::move(timing.error()), program_));
     return timing;
   }
 
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
-    return backend_.call("compiled batch", [&]() -> Result<std::vector<std::vector<Bytes>>> {
-      std::vector<std::vector<Bytes>> outputs(inputs.size());
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (auto timing = dispatch_borrowed_into(inputs[i], outputs[i]); !timing) {
-          return std::unexpected(std::move(timing.error()));
+    using Outputs = std::vector<std::vector<Bytes>>;
+    return link_.call([&](Reference& backend) {
+      return backend.call("compiled batch", [&]() -> Result<Outputs> {
+        Outputs outputs(inputs.size());
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          if (auto timing = dispatch_borrowed_into(inputs[i], outputs[i]); !timing) {
+            return std::unexpected(std::move(timing.error()));
+          }
         }
-      }
-      return outputs;
+        return outputs;
+      });
     });
   }
 
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
-    return backend_.dispatch_resident_timed(program_, resources, config_);
+    return link_.call([&](Reference& backend) {
+      return backend.dispatch_resident_timed(program_, resources, config_);
+    });
   }
 
  private:
-  Reference& backend_;
+  const BackendLink<Reference> link_;
   const ir::Program program_;  // as it was given: without the configuration
   const DispatchConfig config_;
   const std::shared_ptr<const reference::Interpreter> interpreter_;
@@ -52,9 +59,9 @@ class ReferencePipeline final : public CompiledPipeline {
 // The interpreter needs nothing recorded: what is kept is the caller's description.
 class ReferenceRecording final : public RecordedSequence {
  public:
-  ReferenceRecording(Reference& backend, const ResidentSubmission& submission,
+  ReferenceRecording(BackendLink<Reference> link, const ResidentSubmission& submission,
                      SubmissionConfig config, Counted kept)
-      : backend_(backend),
+      : link_(std::move(link)),
         config_(std::move(config)),
         fills_(submission.fills.begin(), submission.fills.end()),
         uploads_(submission.uploads.begin(), submission.uploads.end()),
@@ -66,26 +73,31 @@ class ReferenceRecording final : public RecordedSequence {
 
   Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
                                   std::span<const ByteSpan> uploads) override {
-    return backend_.call("run recording", [&]() -> Result<DispatchTiming> {
-      std::vector<ResidentUpload> fresh = uploads_;
-      if (!uploads.empty()) {
-        if (auto fits = check_fresh_uploads(uploads_, uploads); !fits) {
-          return std::unexpected(std::move(fits.error()));
-        }
-        for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].bytes = uploads[i];
-      }
-      return backend_.submit_resident({.fills = fills_,
-                                       .uploads = fresh,
-                                       .prefix = prefix_,
-                                       .repeated = repeated_,
-                                       .count = count_,
-                                       .reads = reads_},
-                                      outputs, config_);
+    return link_.call([&](Reference& backend) {
+      return backend.call("run recording", [&] { return run_on(backend, outputs, uploads); });
     });
   }
 
  private:
-  Reference& backend_;
+  Result<DispatchTiming> run_on(Reference& backend, std::vector<Bytes>& outputs,
+                                std::span<const ByteSpan> uploads) const {
+    std::vector<ResidentUpload> fresh = uploads_;
+    if (!uploads.empty()) {
+      if (auto fits = check_fresh_uploads(uploads_, uploads); !fits) {
+        return std::unexpected(std::move(fits.error()));
+      }
+      for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].bytes = uploads[i];
+    }
+    return backend.submit_resident({.fills = fills_,
+                                    .uploads = fresh,
+                                    .prefix = prefix_,
+                                    .repeated = repeated_,
+                                    .count = count_,
+                                    .reads = reads_},
+                                   outputs, config_);
+  }
+
+  const BackendLink<Reference> link_;
   const SubmissionConfig config_;
   const std::vector<ResidentFill> fills_;
   const std::vector<ResidentUpload> uploads_;
@@ -106,7 +118,7 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
     if (auto sane = check_config((*interpreter)->program(), config); !sane) {
       return std::unexpected(std::move(sane.error()));
     }
-    return std::make_unique<ReferencePipeline>(*this, program, config, std::move(*interpreter));
+    return std::make_unique<ReferencePipeline>(link(), program, config, std::move(*interpreter));
   });
   if (!pipeline) return std::unexpected(on_reference(std::move(pipeline.error()), program));
   return pipeline;
@@ -119,7 +131,7 @@ Result<std::unique_ptr<RecordedSequence>> Reference::record_resident(
     const auto ready = prepare_submission(submission, memory_, programs_);
     if (!ready) return std::unexpected(ready.error());
     auto recording =
-        std::make_unique<ReferenceRecording>(*this, submission, config, Counted(recordings_kept_));
+        std::make_unique<ReferenceRecording>(link(), submission, config, Counted(recordings_kept_));
     ++recordings_;
     count(Counter::Recordings);
     return recording;

@@ -207,6 +207,10 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
   auto done = run_steps(submission.prefix, 0, run, out_of_bounds);
   for (std::uint32_t pass = 0; done && pass < submission.count; ++pass) {
     if (submission.repeated.empty()) break;
+    // Steps without workgroups look at no clock.
+    if (auto reason = reference::reason_to_end(run.deadline, nullptr)) {
+      return std::unexpected(std::move(*reason));
+    }
     done = run_steps(submission.repeated, submission.prefix.size(), run, out_of_bounds);
   }
   if (!done) return std::unexpected(std::move(done.error()));

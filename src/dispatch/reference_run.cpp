@@ -32,10 +32,11 @@ void add(reference::OutOfBounds& total, const reference::OutOfBounds& more) {
 }
 
 ReferenceRun::ReferenceRun(const reference::Interpreter& interpreter, const DispatchConfig& config,
-                           const ReferenceOptions& options)
+                           const ReferenceOptions& options, const std::atomic<bool>* stop)
     : interpreter_(interpreter), program_(interpreter.program()), config_(config) {
   options_.reference = options;
   options_.deadline = deadline_of(config.timeout);
+  options_.stop = stop;
 }
 
 Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<const Bytes> slots,
@@ -83,6 +84,10 @@ Result<void> ReferenceRun::one_pass() {
   auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
   if (!grid) return std::unexpected(std::move(grid.error()));
   if (auto time = check_timeout(config_.timeout); !time) return time;
+  // Here too: a grid of no workgroups looks at no clock, and may have many passes.
+  if (auto reason = reference::reason_to_end(options_.deadline, options_.stop)) {
+    return std::unexpected(std::move(*reason));
+  }
   options_.grid = *grid;
   const auto start = Clock::now();
   auto stats = interpreter_.run(views_, options_);

@@ -17,8 +17,9 @@ void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
 
 class ReferenceRun {
  public:
+  // `stop`: another thread may raise it, and the run ends soon.
   ReferenceRun(const reference::Interpreter& interpreter, const DispatchConfig& config,
-               const ReferenceOptions& options);
+               const ReferenceOptions& options, const std::atomic<bool>* stop = nullptr);
 
   // Checks what can be checked before anything is touched.
   Result<void> plan(std::span<const ByteSpan> inputs, std::span<const Bytes> slots,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.h"
+
 namespace felsite {
 
 std::vector<std::string> backend_ids() {
@@ -13,14 +15,16 @@ std::vector<std::string> backend_ids() {
 }
 
 Result<std::unique_ptr<Backend>> make_backend(std::string_view id) {
-  for (const dispatch::BackendFactory& row : dispatch::built_in_backends()) {
-    if (row.id == id) return row.make();
-  }
-  return std::unexpected(
-      Error{.code = ErrorCode::UnsupportedFeature,
-            .message = fmt::format("There is no backend `{}`.", id),
-            .fix = fmt::format("use one of: {}.", fmt::join(backend_ids(), ", ")),
-            .context = {}});
+  return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
+    for (const dispatch::BackendFactory& row : dispatch::built_in_backends()) {
+      if (row.id == id) return row.make();
+    }
+    return std::unexpected(
+        Error{.code = ErrorCode::UnsupportedFeature,
+              .message = fmt::format("There is no backend `{}`.", id),
+              .fix = fmt::format("use one of: {}.", fmt::join(backend_ids(), ", ")),
+              .context = {}});
+  });
 }
 
 }  // namespace felsite

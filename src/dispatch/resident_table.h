@@ -77,15 +77,17 @@ class ResidentTable {
   }
 
   void clear() {
-    std::vector<std::shared_ptr<Buffer>> gone;  // before the lock: let go after it
-    const std::unique_lock lock(mutex_);
-    for (std::uint32_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].buffer == nullptr) continue;
-      gone.push_back(std::move(slots_[i].buffer));
-      if (++slots_[i].generation != 0) free_.push_back(i);
+    for (std::uint32_t i = 0; true; ++i) {
+      std::shared_ptr<Buffer> gone;  // before the lock: let go after it
+      const std::unique_lock lock(mutex_);
+      if (i >= slots_.size()) return;
+      Slot& slot = slots_[i];
+      if (slot.buffer == nullptr) continue;
+      gone = std::move(slot.buffer);
+      if (++slot.generation != 0) free_.push_back(i);
       ++removals_;
+      --living_;
     }
-    living_ = 0;
   }
 
  private:

@@ -1,5 +1,7 @@
 // The buffer tables of segments: the program's own buffers as far as the segment names them, with
 // the access it needs, and those that the plan adds.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "dispatch/segment_writer.h"
@@ -120,7 +122,8 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   const auto any = [](const std::vector<bool>& list) {
     return std::ranges::find(list, true) != list.end();
   };
-  trips_ = choices_ = spill_ = group_spill_ = changed_ = kNone;
+  trips_ = choices_ = group_spill_ = changed_ = kNone;
+  spills_.clear();
   if (any(uses.trips)) {
     trips_ = add_own(Kind::Trips, "trips", ir::Type::U32, d_.cut.trip_count, Access::ReadOnly);
   }
@@ -130,15 +133,31 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     choices_ = add_own(Kind::Choices, "choices", ir::Type::U32,
                        2 * static_cast<std::uint32_t>(d_.cut.forks.size()), Access::ReadWrite);
   }
-  bool lanes = d_.values.tracks_running;
+  std::vector<bool> used;  // by the number of the spill
+  const auto use = [&](const SpilledValue& slot, std::uint32_t words) {
+    const std::uint32_t each = words_per_spill(d_.values, d_.options);
+    const std::uint32_t last = (slot.word + words - 1) / each;
+    if (used.size() <= last) used.resize(last + 1);
+    used[slot.word / each] = used[last] = true;
+  };
+  if (d_.values.tracks_running) use(d_.values.slots.front(), 1);
   bool groups = false;
   for (const auto* list : {&values().loaded, &values().stored}) {
     for (const ir::VarId v : *list) {
-      const bool of_group = d_.values.slots[d_.values.slot_of[v]].of_group;
-      (of_group ? groups : lanes) = true;
+      const SpilledValue& slot = d_.values.slots[d_.values.slot_of[v]];
+      if (slot.of_group) {
+        groups = true;
+      } else {
+        use(slot, ir::info(program_.var(v).type).bytes == 8 ? 2 : 1);
+      }
     }
   }
-  if (lanes) spill_ = add_own(Kind::Spill, "spill", ir::Type::U32, 0, Access::ReadWrite);
+  spills_.assign(used.size(), kNone);
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    const std::string name = i == 0 ? "spill" : fmt::format("spill_{}", i + 1);
+    spills_[i] = add_own(Kind::Spill, name, ir::Type::U32, 0, Access::ReadWrite, i);
+  }
   if (groups) {
     group_spill_ = add_own(Kind::GroupSpill, "group_spill", ir::Type::U32, 0, Access::ReadWrite);
   }

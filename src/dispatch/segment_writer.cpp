@@ -118,7 +118,7 @@ void SegmentWriter::write_places() {
   if (group_spill_ != kNone && d_.values.group_words > 1) {
     groups_ = out().let(own("groups"), group_count());
   }
-  if (spill_ == kNone) return;
+  if (spills_.empty()) return;
   const bool one_row = d_.options.one_dimensional && size[1] * size[2] == 1;
   ExprId lane = kNone;
   if (one_row) {
@@ -128,7 +128,7 @@ void SegmentWriter::write_places() {
     lane = out().binary(BinaryOp::Add, before, linear(ExprKind::LocalId, ExprKind::WorkgroupSize));
   }
   lane_ = out().let(own("lane"), lane);
-  if (d_.values.spill_words > 1) {
+  if (words_per_spill(d_.values, d_.options) > 1) {
     const ExprId groups = group_count();
     lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, groups, in_group));
   }

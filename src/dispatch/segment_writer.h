@@ -29,6 +29,9 @@ struct SegmentDecisions {
   const GridSyncOptions& options;
 };
 
+// How many words of an invocation lie in one spill buffer.
+std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& options);
+
 class SegmentWriter {
  public:
   explicit SegmentWriter(const SegmentDecisions& decisions);
@@ -70,6 +73,7 @@ class SegmentWriter {
   ir::ExprId as_bits(ir::Type element, ir::ExprId value);
 
   // spilled_values.cpp
+  ir::BufferId spill_of(const SpilledValue& slot, std::uint32_t word) const;
   ir::ExprId place_of(const SpilledValue& slot, std::uint32_t word);
   ir::ExprId spilled_word(const SpilledValue& slot, std::uint32_t word);
   ir::ExprId spilled_value(ir::VarId variable);
@@ -118,7 +122,7 @@ class SegmentWriter {
   std::vector<std::pair<ir::BufferId, ir::BufferId>> before_;  // compared, and what it was before
   ir::BufferId trips_ = ir::kNone;
   ir::BufferId choices_ = ir::kNone;
-  ir::BufferId spill_ = ir::kNone;
+  std::vector<ir::BufferId> spills_;  // by number; kNone for those that it has no use for
   ir::BufferId group_spill_ = ir::kNone;
   ir::BufferId changed_ = ir::kNone;
   ir::VarId lane_ = ir::kNone;   // the invocation's number in the grid

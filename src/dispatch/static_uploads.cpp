@@ -2,15 +2,24 @@
 
 #include <xxhash.h>
 
+#include <chrono>
 #include <random>
 #include <unordered_set>
+
+#include "base/guarded.h"
 
 namespace felsite::dispatch {
 namespace {
 
+// Where the system has no randomness to give, the clock is better than no backend.
 std::uint64_t random_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+  auto seed =
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  base::best_effort([&] {
+    std::random_device device;
+    seed = (std::uint64_t{device()} << 32) | device();
+  });
+  return seed;
 }
 
 }  // namespace
@@ -74,9 +83,9 @@ void StaticUploadCache::take(Taken& taken, std::string_view domain,
   for (const ByteSpan payload : payloads) {
     Key key = key_of(domain, payload);
     if (const auto found = find_living(key); found != by_key_.end()) {
-      pin(found->second);
-      taken.pinned.push_back(found->second);
       taken.entries.push_back(found->second);
+      taken.pinned.push_back(found->second);
+      pin(found->second);
       continue;
     }
     auto place = fresh.find(key);
@@ -101,30 +110,36 @@ Result<void> StaticUploadCache::upload(Taken& taken) {
     handles = backend_.allocate_resident_many(sizes);
   }
   if (!handles) return std::unexpected(std::move(handles.error()));
+  auto handle = handles->begin();
+  for (Entry& entry : taken.fresh) entry.handle = *handle++;
+  taken.has_handles = true;
   std::vector<ResidentUpload> uploads;
   for (std::size_t i = 0; i < handles->size(); ++i) {
     uploads.push_back({.buffer = (*handles)[i], .bytes = taken.fresh_bytes[i]});
   }
-  if (auto uploaded = backend_.upload_resident_many(uploads); !uploaded) {
-    for (const ResidentHandle handle : *handles) {
-      static_cast<void>(backend_.free_resident(handle));
-    }
-    return uploaded;
-  }
-  auto handle = handles->begin();
-  for (Entry& entry : taken.fresh) entry.handle = *handle++;
-  return {};
+  return backend_.upload_resident_many(uploads);
 }
 
 void StaticUploadCache::enter(Taken& taken) {
-  misses_ += taken.fresh.size();
-  hits_ += taken.entries.size() - taken.fresh.size();
   for (auto entry = taken.fresh.begin(); entry != taken.fresh.end(); ++entry) {
-    held_bytes_ += entry->key.size;
     by_handle_.emplace(entry->handle, entry);
     by_key_.emplace(entry->key, entry);
   }
+  misses_ += taken.fresh.size();
+  hits_ += taken.entries.size() - taken.fresh.size();
+  for (const Entry& entry : taken.fresh) held_bytes_ += entry.key.size;
   held_.splice(held_.begin(), taken.fresh);
+}
+
+// As if nothing had been asked for. Needs no memory.
+void StaticUploadCache::give_back(Taken& taken) {
+  for (const Entry& entry : taken.fresh) {
+    if (!taken.has_handles) break;
+    by_handle_.erase(entry.handle);
+    by_key_.erase(entry.key);
+    static_cast<void>(backend_.free_resident(entry.handle));
+  }
+  for (const Entries::iterator entry : taken.pinned) let_go(entry);
 }
 
 StaticUploads StaticUploadCache::result_of(const Taken& taken) const {
@@ -146,13 +161,17 @@ Result<StaticUploads> StaticUploadCache::acquire(std::string_view domain,
                                                  std::span<const ByteSpan> payloads) {
   const std::lock_guard lock(mutex_);
   Taken taken;
-  take(taken, domain, payloads);
-  if (auto uploaded = upload(taken); !uploaded) {
-    for (const Entries::iterator entry : taken.pinned) let_go(entry);
-    return std::unexpected(std::move(uploaded.error()));
-  }
-  enter(taken);
-  return result_of(taken);
+  auto acquired = base::guarded([&]() -> Result<StaticUploads> {
+    take(taken, domain, payloads);
+    if (auto uploaded = upload(taken); !uploaded) {
+      return std::unexpected(std::move(uploaded.error()));
+    }
+    StaticUploads result = result_of(taken);
+    enter(taken);
+    return result;
+  });
+  if (!acquired) give_back(taken);
+  return acquired;
 }
 
 Result<void> StaticUploadCache::release(const StaticUploads& uploads) {

@@ -63,6 +63,7 @@ class StaticUploadCache {
     std::vector<Entries::iterator> pinned;  // those of them that were there
     Entries fresh;                          // the others, once each; not in the books yet
     std::vector<ByteSpan> fresh_bytes;
+    bool has_handles = false;  // of all that is fresh
   };
 
   Key key_of(std::string_view domain, ByteSpan payload) const;
@@ -70,6 +71,7 @@ class StaticUploadCache {
   void take(Taken& taken, std::string_view domain, std::span<const ByteSpan> payloads);
   Result<void> upload(Taken& taken);
   void enter(Taken& taken);
+  void give_back(Taken& taken);
   StaticUploads result_of(const Taken& taken) const;
   void pin(Entries::iterator entry);
   void let_go(Entries::iterator entry);

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <vector>
+
+#include "base/guarded.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace dispatch {
@@ -42,20 +44,19 @@ std::uint64_t thread_number() {
 
 void note(std::string_view name, std::string_view device, TraceClock::time_point begin,
           std::chrono::nanoseconds duration) {
-  Record& all = record();
-  try {
+  // A record with a gap is better than a call that fails because it is watched.
+  base::best_effort([&] {
     Slice slice{.name = std::string(name),
                 .thread = thread_number(),
                 .device = std::string(device),
                 .begin = begin,
                 .duration = duration};
+    Record& all = record();
     const std::lock_guard lock(all.mutex);
     // What began before the record began is left out: half a slice would mislead.
     if (!running || begin < all.begin) return;
     all.slices.push_back(std::move(slice));
-  } catch (const std::bad_alloc&) {
-    // A record with a gap is better than a call that fails because it is watched.
-  }
+  });
 }
 
 // A row of the viewer: processes are groups of rows, threads are rows.
@@ -100,7 +101,7 @@ std::string to_json(const std::vector<Slice>& slices, TraceClock::time_point beg
   }
   const nlohmann::json trace{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
   // Labels are the caller's: bytes that are no UTF-8 are replaced, not thrown over.
-  return trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return printable_json(trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace

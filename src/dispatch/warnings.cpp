@@ -1,8 +1,10 @@
 #include "dispatch/warnings.h"
 
-#include <fmt/format.h>
-
+#include <cstdio>
 #include <mutex>
+
+#include "base/guarded.h"
+#include "felsite/printable.h"
 
 namespace felsite {
 namespace {
@@ -17,6 +19,16 @@ std::function<void(std::string_view)>& current_handler() {
   return handler;
 }
 
+// Paths and names of drivers are not ours. What the validation layer says has several lines.
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    result += printable(text.substr(0, end)) + "\n";
+    text.remove_prefix(end + 1);
+  }
+  return result + printable(text);
+}
+
 }  // namespace
 
 void set_warning_handler(std::function<void(std::string_view)> handler) {
@@ -24,13 +36,16 @@ void set_warning_handler(std::function<void(std::string_view)> handler) {
   current_handler() = std::move(handler);
 }
 
-void dispatch::warn(std::string_view sentence) {
-  const std::lock_guard lock(handler_mutex());
-  if (current_handler()) {
-    current_handler()(sentence);
-  } else {
-    fmt::print(stderr, "felsite: warning: {}\n", sentence);
-  }
+void dispatch::warn(std::string_view sentence) noexcept {
+  base::best_effort([&] {
+    const std::lock_guard lock(handler_mutex());
+    if (current_handler()) {
+      current_handler()(sentence);
+    } else {
+      // Not with fmt, which throws where standard error is full or closed.
+      std::fprintf(stderr, "felsite: warning: %s\n", printable_lines(sentence).c_str());
+    }
+  });
 }
 
 }  // namespace felsite

@@ -6,6 +6,8 @@
 
 namespace felsite::dispatch {
 
-void warn(std::string_view sentence);
+// Whatever happens to the sentence, the work goes on: a handler that throws and a standard error
+// that cannot be written are no reason to fail.
+void warn(std::string_view sentence) noexcept;
 
 }  // namespace felsite::dispatch

@@ -4,6 +4,7 @@
 
 #include "felsite/validate.h"
 #include "ir/builder_state.h"
+#include "ir/guarded_findings.h"
 
 namespace felsite::ir {
 
@@ -441,10 +442,13 @@ void Builder::broadcast(Buffer buffer, std::uint32_t root) {
 Program Builder::build_unvalidated() const { return state_->emit(); }
 
 std::expected<Program, Findings> Builder::build() const {
-  Program program = state_->emit();
-  Findings findings = validate(program);
-  if (!findings.empty()) return std::unexpected(std::move(findings));
-  return program;
+  using Outcome = std::expected<Program, Findings>;
+  return guarded_findings<Outcome>([&]() -> Outcome {
+    Program program = state_->emit();
+    Findings findings = validate(program);
+    if (!findings.empty()) return std::unexpected(std::move(findings));
+    return program;
+  });
 }
 
 Var& Var::operator=(Value value) {

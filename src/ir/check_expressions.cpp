@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "felsite/spelling.h"
 #include "felsite/text.h"
 #include "ir/validation.h"
 #include "ir/words.h"

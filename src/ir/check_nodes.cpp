@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "felsite/spelling.h"
 #include "felsite/text.h"
 #include "ir/lexer.h"
 #include "ir/validation.h"

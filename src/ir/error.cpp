@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "felsite/printable.h"
+
 namespace felsite {
 
 std::string_view to_string(ErrorCode code) {
@@ -51,7 +53,7 @@ std::string to_string(const Error& error) {
   if (context.vk_result) add("VkResult", *context.vk_result);
   if (!where.empty()) text += fmt::format(" [{}]", where);
   if (!error.fix.empty()) text += fmt::format(" Fix: {}", error.fix);
-  return text;
+  return printable(text);
 }
 
 }  // namespace felsite

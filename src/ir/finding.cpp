@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
+#include "felsite/printable.h"
+
 namespace felsite::ir {
 namespace {
 
@@ -44,12 +47,16 @@ constexpr FindingInfo kFindings[] = {
     {FindingCode::TooDeep, "F034", "nested too deeply"},
     {FindingCode::TooManyNodes, "F035", "too many nodes"},
     {FindingCode::TooManyFindings, "F036", "too many findings"},
+    {FindingCode::OutOfMemory, "F037", "out of memory"},
 };
 
 std::string place(const Finding& finding) {
   if (finding.line != 0) return fmt::format("{}:{}", finding.line, finding.column);
   return finding.path;
 }
+
+// A byte of UTF-8 behind the first one of its character.
+bool is_inside_character(char c) { return (c & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -59,8 +66,17 @@ const FindingInfo& info(FindingCode code) { return kFindings[static_cast<std::si
 
 std::string to_string(const Finding& finding) {
   const FindingInfo& row = info(finding.code);
-  return fmt::format("{}: {} {}: {} Fix: {}", place(finding), row.id, row.title, finding.message,
-                     finding.fix);
+  return printable(fmt::format("{}: error: {} {}: {} Fix: {}", place(finding), row.id, row.title,
+                               finding.message, finding.fix));
+}
+
+std::string to_string(const Findings& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    if (!text.empty()) text += '\n';
+    text += to_string(finding);
+  }
+  return text;
 }
 
 std::string render(const Finding& finding, std::string_view text) {
@@ -72,20 +88,31 @@ std::string render(const Finding& finding, std::string_view text) {
     text.remove_prefix(newline + 1);
   }
   text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
   // A line may be megabytes long: show the part around the column.
   constexpr std::size_t kWindow = 100;
   const std::size_t column = finding.column == 0 ? 0 : finding.column - 1;
-  const std::size_t begin = column > kWindow / 2 ? column - kWindow / 2 : 0;
-  std::string shown(text.substr(std::min(begin, text.size()), kWindow));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = ' ';
+  std::size_t begin = std::min(column > kWindow / 2 ? column - kWindow / 2 : 0, text.size());
+  while (begin > 0 && begin < text.size() && is_inside_character(text[begin])) --begin;
+  std::string shown(text.substr(begin, kWindow));
+  while (!shown.empty() && begin + shown.size() < text.size() &&
+         is_inside_character(text[begin + shown.size()])) {
+    shown.pop_back();  // half a character
   }
-  out += fmt::format("\n  {:>5} | {}\n        | {:>{}}", finding.line, shown, '^',
-                     std::min(column - begin, shown.size()) + 1);
+  std::ranges::replace(shown, '\t', ' ');
+  const std::string before = printable(shown.substr(0, std::min(column - begin, shown.size())));
+  const auto width = static_cast<std::size_t>(
+      std::ranges::count_if(before, [](char c) { return !is_inside_character(c); }));
+  out += fmt::format("\n  {:>5} | {}\n        | {:>{}}", finding.line, printable(shown), '^',
+                     width + 1);
   return out;
 }
 
 Error to_error(const Findings& findings, std::string_view program) {
+  // That is no mistake of the program.
+  if (!findings.empty() && findings.front().code == FindingCode::OutOfMemory) {
+    return base::host_out_of_memory();
+  }
   constexpr std::size_t kShown = 3;
   Error error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}};
   error.context.program = program;

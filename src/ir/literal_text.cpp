@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
+
+#include "ir/decimal.h"
 
 namespace felsite::ir {
 namespace {
@@ -79,34 +82,68 @@ bool is_at_least_one(std::string_view decimal) {
   return power + places - (places > 0 ? 1 : 0) >= 0;
 }
 
-Parsed parse_float(std::string_view whole, std::string_view digits, bool negative, Type type) {
-  // f32 is rounded once from the decimal; the narrow types from the nearest f64.
-  const char* const begin = digits.data();
-  const char* const end = begin + digits.size();
-  double value = 0;
-  std::from_chars_result read{};
-  if (type == Type::F32) {
-    float single = 0;
-    read = std::from_chars(begin, end, single);
-    value = single;
-    // Gradual underflow rounded up to the least normal what float_literal knows to be below it.
-    if (single == std::numeric_limits<float>::min()) std::from_chars(begin, end, value);
-  } else {
-    read = std::from_chars(begin, end, value);
+// The same number, or one beside it, that rounds to a narrower type as the decimal does: `nearest`
+// is the decimal rounded to f64, and only where it could be a tie of the other type does it matter
+// on which side of it the decimal is. Ties have at most 25 bits.
+double for_rounding_once(double nearest, std::string_view decimal) {
+  const auto bits = std::bit_cast<std::uint64_t>(nearest);
+  if (nearest == 0 || (bits & 0xFFF'FFFF) != 0) return nearest;
+  int exponent = 0;
+  const double fraction = std::frexp(nearest, &exponent);
+  const int side =
+      compare(decimal, static_cast<std::uint64_t>(std::ldexp(fraction, 53)), exponent - 53);
+  if (side == 0) return nearest;
+  return std::nextafter(nearest, side < 0 ? 0.0 : std::numeric_limits<double>::infinity());
+}
+
+// Gradual underflow rounds up to the least normal what, rounded to 53 bits, is below it.
+bool is_below_normal(double nearest, std::string_view decimal) {
+  constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 54) - 1;
+  return nearest == std::numeric_limits<double>::min() && compare(decimal, kMantissa, -1076) < 0;
+}
+
+// Of a decimal without a sign: rounded once, to nearest, ties to even.
+std::expected<Literal, LiteralError> round_decimal(std::string_view digits, bool negative,
+                                                   Type type) {
+  if (digits.empty() || (digits[0] != '.' && (digits[0] < '0' || digits[0] > '9'))) {
+    return std::unexpected(LiteralError::Malformed);  // from_chars also takes -, inf and nan
   }
-  if (read.ec != std::errc() && read.ec != std::errc::result_out_of_range) return malformed(whole);
-  if (read.ptr != end) return malformed(whole);
+  const char* const end = digits.data() + digits.size();
+  double value = 0;
+  const std::from_chars_result read = std::from_chars(digits.data(), end, value);
+  if (read.ec == std::errc::invalid_argument || read.ptr != end) {
+    return std::unexpected(LiteralError::Malformed);
+  }
   if (read.ec == std::errc::result_out_of_range) {
     // Too small is zero, as every subnormal is; too large is a mistake.
-    if (is_at_least_one(digits)) return out_of_range(whole, negative, type);
+    if (is_at_least_one(digits)) return std::unexpected(LiteralError::OutOfRange);
+    value = 0;
+  } else if (type != Type::F64) {
+    value = for_rounding_once(value, digits);
+  } else if (is_below_normal(value, digits)) {
     value = 0;
   }
   const Literal literal = float_literal(type, negative ? -value : value);
-  if (std::isinf(float_value(literal))) return out_of_range(whole, negative, type);
+  if (std::isinf(float_value(literal))) return std::unexpected(LiteralError::OutOfRange);
   return literal;
 }
 
+Parsed parse_float(std::string_view whole, std::string_view digits, bool negative, Type type) {
+  const auto literal = round_decimal(digits, negative, type);
+  if (literal) return *literal;
+  return literal.error() == LiteralError::Malformed ? malformed(whole)
+                                                    : out_of_range(whole, negative, type);
+}
+
 }  // namespace
+
+std::optional<Literal> decimal_literal(Type type, std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (!is_float(type)) return std::nullopt;
+  const auto literal = round_decimal(text, negative, type);
+  return literal ? std::optional(*literal) : std::nullopt;
+}
 
 Parsed parse_literal(std::string_view text, bool negative) {
   const std::string_view whole = text;

@@ -6,6 +6,7 @@
 #include "felsite/text.h"
 #include "felsite/validate.h"
 #include "ir/expression_printer.h"
+#include "ir/guarded_findings.h"
 #include "ir/parser.h"
 
 namespace felsite::ir {
@@ -357,10 +358,13 @@ std::string print(const Program& program, ExprId expr, std::size_t limit) {
 }
 
 std::expected<std::string, Findings> format(std::string_view text) {
-  std::vector<Comment> comments;
-  const auto program = parse_with_comments(text, &comments);
-  if (!program) return std::unexpected(program.error());
-  return Printer(*program, text, comments).print();
+  using Outcome = std::expected<std::string, Findings>;
+  return guarded_findings<Outcome>([&]() -> Outcome {
+    std::vector<Comment> comments;
+    auto program = parse_with_comments(text, &comments);
+    if (!program) return std::unexpected(std::move(program.error()));
+    return Printer(*program, text, comments).print();
+  });
 }
 
 }  // namespace felsite::ir

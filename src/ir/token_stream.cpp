@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "felsite/spelling.h"
 #include "ir/literal_text.h"
 
 namespace felsite::ir {

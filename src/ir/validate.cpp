@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "ir/guarded_findings.h"
 #include "ir/validation.h"
 #include "ir/words.h"
 
@@ -79,7 +80,9 @@ void check_limits(const Program& program, Report& report) {
   }
 }
 
-Findings validate(const Program& program) {
+namespace {
+
+Findings check_all(const Program& program) {
   Report report(program);
   check_limits(program, report);
   // The other passes are linear, but only within the limits.
@@ -89,6 +92,12 @@ Findings validate(const Program& program) {
   check_nodes(program, report);
   check_uniformity(program, report);
   return std::move(report).finish();
+}
+
+}  // namespace
+
+Findings validate(const Program& program) {
+  return guarded_findings<Findings>([&] { return check_all(program); });
 }
 
 }  // namespace felsite::ir

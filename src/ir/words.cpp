@@ -120,21 +120,6 @@ const std::vector<Word>& words() {
   return table;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const Word* find_word(std::string_view text) {
@@ -178,27 +163,6 @@ bool is_usable_name(std::string_view name) {
   const Word* word = find_word(name);
   return word == nullptr || (word->kind != WordKind::Keyword && word->kind != WordKind::TypeName &&
                              word->kind != WordKind::Builtin);
-}
-
-std::string_view closest(std::string_view name, std::span<const std::string_view> candidates) {
-  if (name.empty() || name.size() > kLongestCandidate) return {};
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
-  for (const std::string_view candidate :
-       candidates.first(std::min(candidates.size(), kMostCandidates))) {
-    if (candidate.size() > kLongestCandidate || candidate.empty() || candidate == name) continue;
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
-  const std::string_view best = closest(name, candidates);
-  return best.empty() ? std::string() : fmt::format(" Did you mean `{}`?", best);
 }
 
 }  // namespace felsite::ir

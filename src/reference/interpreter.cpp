@@ -11,17 +11,16 @@
 #include <system_error>
 #include <thread>
 
-#include "reference/arithmetic.h"
+#include "base/checked.h"
 #include "reference/independence.h"
 
 namespace felsite::reference {
 namespace {
 
 std::uint64_t group_count(const std::array<std::uint32_t, 3>& grid) {
-  // The caller has checked that invocation ids fit 32 bits an axis; the product may not fit 64.
-  const auto product = static_cast<detail::Uint128>(grid[0]) * grid[1] * grid[2];
-  constexpr auto kMost = std::uint64_t{1} << 62;
-  return product > kMost ? kMost : static_cast<std::uint64_t>(product);
+  // The caller has checked that invocation ids fit 32 bits an axis; the product may not fit 64. No
+  // run comes to the end of so many.
+  return base::checked_product({grid[0], grid[1], grid[2]}).value_or(UINT64_MAX);
 }
 
 // The workgroup that runs at each position of the order.
@@ -72,14 +71,6 @@ Error out_of_memory(std::string what, std::uint64_t requested, std::uint64_t ava
   return error;
 }
 
-bool past(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
-  return deadline && std::chrono::steady_clock::now() >= *deadline;
-}
-
-}  // namespace
-
-namespace {
-
 // Expressions and nodes that one invocation evaluates, with a guess for loops: enough to tell
 // whether threads are worth starting.
 std::uint64_t estimate_work(const ir::Program& program) {
@@ -107,6 +98,27 @@ std::uint64_t estimate_work(const ir::Program& program) {
 
 }  // namespace
 
+std::optional<Error> reason_to_end(
+    const std::optional<std::chrono::steady_clock::time_point>& deadline,
+    const std::atomic<bool>* stop) {
+  if (deadline && std::chrono::steady_clock::now() >= *deadline) return timeout_error();
+  if (stop == nullptr || !stop->load(std::memory_order_relaxed)) return std::nullopt;
+  return Error{.code = ErrorCode::DispatchFailed,
+               .message = "The dispatch was dropped before its end.",
+               .fix = "keep a dispatch whose results are wanted, and wait for it.",
+               .context = {}};
+}
+
+namespace {
+
+// Before workgroup `i`: small ones need not look at the clock each time.
+std::optional<Error> look_at(std::uint64_t i, const RunOptions& options) {
+  if (i % 64 != 0) return std::nullopt;
+  return reason_to_end(options.deadline, options.stop);
+}
+
+}  // namespace
+
 Error timeout_error() {
   return Error{.code = ErrorCode::Timeout,
                .message = "The program did not finish within the timeout.",
@@ -127,14 +139,16 @@ Interpreter::Interpreter(const ir::Program& program)
 Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                   const RunOptions& options) const {
   const ReferenceOptions& reference = options.reference;
-  const Launch launch{program_,        bytecode_, buffers, options.grid, reference.subgroup_width,
-                      options.deadline};
+  const Launch launch{
+      program_,         bytecode_,   buffers, options.grid, reference.subgroup_width,
+      options.deadline, options.stop};
   const std::uint64_t groups = group_count(options.grid);
   if (groups == 0) return RunStats{};
   constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 28;
   if (reference.order == WorkgroupOrder::Shuffled && groups > kMostShuffled) {
-    return std::unexpected(
-        out_of_memory("Shuffling the workgroups", groups * 4, kMostShuffled * 4));
+    return std::unexpected(out_of_memory("Shuffling the workgroups",
+                                         base::checked_product({groups, 4}).value_or(UINT64_MAX),
+                                         kMostShuffled * 4));
   }
   const std::uint64_t memory_limit =
       reference.memory_limit != 0 ? reference.memory_limit : default_memory_limit();
@@ -172,7 +186,7 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
   Machine machine(launch);
   Group group;
   for (std::uint64_t i = 0; i < order.count(); ++i) {
-    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
+    if (auto reason = look_at(i, options)) return std::unexpected(std::move(*reason));
     machine.start(group, order.at(i));
     if (machine.run(group) == Stop::Failed) return std::unexpected(machine.error());
   }
@@ -208,8 +222,8 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
     while (true) {
       const std::uint64_t begin = next.fetch_add(batch);
       if (begin >= stop_at) break;
-      if (past(options.deadline)) {
-        fail(begin, timeout_error());
+      if (const auto reason = reason_to_end(options.deadline, options.stop)) {
+        fail(begin, *reason);
         break;
       }
       for (std::uint64_t i = begin; i < std::min(begin + batch, stop_at.load()); ++i) {
@@ -260,7 +274,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
   std::vector<Group> groups(order.count());
   std::vector<bool> done(order.count(), false);
   for (std::uint64_t i = 0; i < order.count(); ++i) {
-    if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
+    if (auto reason = look_at(i, options)) return std::unexpected(std::move(*reason));
     machine.start(groups[i], order.at(i));
   }
   std::uint32_t barrier = ir::kNone;  // the instruction after the barrier all wait at
@@ -268,7 +282,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
     for (std::uint64_t i = 0; i < order.count(); ++i) {
       const bool waits_elsewhere = barrier != ir::kNone && groups[i].next != barrier;
       if (done[i] || waits_elsewhere) continue;
-      if (i % 64 == 0 && past(options.deadline)) return std::unexpected(timeout_error());
+      if (auto reason = look_at(i, options)) return std::unexpected(std::move(*reason));
       const Stop stop = machine.run(groups[i]);
       if (stop == Stop::Failed) return std::unexpected(machine.error());
       done[i] = stop == Stop::Done;

@@ -231,11 +231,9 @@ bool Machine::out_of_time(std::size_t lanes) {
   work_since_clock_ += lanes + 16;
   if (work_since_clock_ < kWorkBetweenLooks) return false;
   work_since_clock_ = 0;
-  if (!launch_.deadline || std::chrono::steady_clock::now() < *launch_.deadline) return false;
-  error_ = Error{.code = ErrorCode::Timeout,
-                 .message = "The program did not finish within the timeout.",
-                 .fix = "allow more time, or run a smaller grid.",
-                 .context = {}};
+  auto reason = reason_to_end(launch_.deadline, launch_.stop);
+  if (!reason) return false;
+  error_ = std::move(*reason);
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -34,7 +35,13 @@ struct Launch {
   std::array<std::uint32_t, 3> grid;
   std::uint32_t subgroup_width;
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  const std::atomic<bool>* stop = nullptr;  // raised when nobody waits for the dispatch any more
 };
+
+// Why the work has to end now, if it has to.
+std::optional<Error> reason_to_end(
+    const std::optional<std::chrono::steady_clock::time_point>& deadline,
+    const std::atomic<bool>* stop);
 
 // Which lanes are active: a range that holds them all, and whether it holds no others.
 struct LaneRange {

@@ -55,7 +55,7 @@ Result<void> CommandWriter::end() {
 }
 
 void CommandWriter::barrier(const dispatch::PlannedBarrier& barrier) {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   const VkPipelineStageFlags from = flags_of(barrier.from, &StageMeaning::pipeline);
   const VkPipelineStageFlags to = flags_of(barrier.to, &StageMeaning::pipeline);
   const VkAccessFlags written = flags_of(barrier.writes_from, &StageMeaning::writes);
@@ -109,7 +109,7 @@ void CommandWriter::go_by(const std::optional<BufferSlice>& condition) {
   std::optional<Condition> wanted;
   if (condition) wanted = {condition->buffer->handle(), condition->offset};
   if (wanted == condition_) return;
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   if (condition_) functions.vkCmdEndConditionalRenderingEXT(commands_);
   condition_ = wanted;
   if (!wanted) return;
@@ -130,7 +130,7 @@ void CommandWriter::push(const KernelOnDevice& kernel, std::vector<std::uint32_t
 
 void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& blocks,
                                   VkBuffer control, const GridPart& part, std::size_t part_index) {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   const KernelOnDevice& kernel = *step.kernel;
   if (pipeline_ != kernel.pipeline.pipeline.get()) {
     pipeline_ = kernel.pipeline.pipeline.get();

@@ -2,27 +2,34 @@
 
 #include <string>
 
+#include "base/guarded.h"
+
 namespace felsite::vk {
 
 void name_object(const Instance& instance, VkDevice device, VkObjectType type, std::uint64_t handle,
                  const ObjectName& name) {
   if (!instance.names_objects()) return;
-  std::string text(name.owner);
-  if (!name.part.empty()) text.append(" ").append(name.part);
+  // A name that cannot be made or kept is no loss.
+  std::string text;
+  const bool has_text = base::best_effort([&] {
+    text = name.owner;
+    if (!name.part.empty()) text.append(" ").append(name.part);
+  });
+  if (!has_text) return;
   VkDebugUtilsObjectNameInfoEXT info{};
   info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
   info.objectType = type;
   info.objectHandle = handle;
   info.pObjectName = text.c_str();
-  // A name that cannot be kept is no loss.
   instance.functions().set_object_name(device, &info);
 }
 
 StepLabel::StepLabel(const Instance& instance, VkCommandBuffer commands, std::string_view name,
                      bool wanted)
     : instance_(instance), commands_(commands), open_(wanted && instance.names_objects()) {
+  std::string text;
+  open_ = open_ && base::best_effort([&] { text = name; });
   if (!open_) return;
-  const std::string text(name);
   VkDebugUtilsLabelEXT label{};
   label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
   label.pLabelName = text.c_str();

@@ -110,7 +110,7 @@ Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindin
   info.maxSets = static_cast<std::uint32_t>(bindings.size());
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
-  const VolkDeviceTable& functions = device_->functions();
+  const DeviceFunctions& functions = device_->functions();
   auto pool = device_->make<VkDescriptorPool>(functions.vkCreateDescriptorPool,
                                               functions.vkDestroyDescriptorPool, info, name);
   if (!pool) return std::unexpected(std::move(pool.error()));
@@ -120,7 +120,7 @@ Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindin
 
 Result<void> DescriptorSets::allocate(const std::vector<const Binding*>& bindings,
                                       std::string_view name) {
-  const VolkDeviceTable& functions = device_->functions();
+  const DeviceFunctions& functions = device_->functions();
   std::vector<VkDescriptorSetLayout> layouts;
   for (const Binding* binding : bindings) {
     layouts.push_back(binding->kernel->pipeline.set_layout.get());
@@ -148,7 +148,7 @@ Result<void> DescriptorSets::allocate(const std::vector<const Binding*>& binding
 void DescriptorSets::bind(VkCommandBuffer commands, const Binding& binding) const {
   if (binding.ranges.empty()) return;
   const Pipeline& pipeline = binding.kernel->pipeline;
-  const VolkDeviceTable& functions = device_->functions();
+  const DeviceFunctions& functions = device_->functions();
   if (pipeline.pushes_descriptors) {
     const std::vector<VkWriteDescriptorSet> writes = writes_of(binding, VK_NULL_HANDLE);
     functions.vkCmdPushDescriptorSetKHR(commands, VK_PIPELINE_BIND_POINT_COMPUTE,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/guarded.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
 #include "vk/feature_chain.h"
@@ -32,7 +33,10 @@ std::vector<std::uint32_t> families_of(const DevicePlan& plan) {
 // The allocator's blocks; a buffer that has one to itself gives it its own name afterwards.
 void VKAPI_PTR name_block(VmaAllocator, std::uint32_t type, VkDeviceMemory memory, VkDeviceSize,
                           void* device) {
-  static_cast<const Device*>(device)->name(memory, fmt::format("memory of type {}", type));
+  // Called by the allocator, which knows no exceptions.
+  base::best_effort([&] {
+    static_cast<const Device*>(device)->name(memory, fmt::format("memory of type {}", type));
+  });
 }
 
 }  // namespace
@@ -141,7 +145,7 @@ Result<void> Device::prepare(EditFunctions edit) {
 
 Device::~Device() {
   if (stays_open_) {
-    new std::shared_ptr<Instance>(std::move(instance_));
+    instance_->leave_open();
     return;
   }
   if (allocator_ != VK_NULL_HANDLE) vmaDestroyAllocator(allocator_);

@@ -23,7 +23,7 @@ struct VulkanInterop;
 namespace felsite::vk {
 
 // Replaces functions of the device before anything is made with them, to inject faults.
-using EditFunctions = void (*)(VolkDeviceTable& functions);
+using EditFunctions = void (*)(DeviceFunctions& functions);
 
 class Device {
  public:
@@ -42,7 +42,7 @@ class Device {
 
   VkDevice handle() const { return handle_; }
   // What was an extension once is there by its core name too.
-  const VolkDeviceTable& functions() const { return functions_; }
+  const DeviceFunctions& functions() const { return functions_; }
   VmaAllocator allocator() const { return allocator_; }
   std::uint32_t queue_family() const { return plan_.compute_family; }
   // Both are used under the mutex, and they may be the same queue: where the plan has no queue for
@@ -103,7 +103,7 @@ class Device {
   VkPhysicalDevice physical_device_ = VK_NULL_HANDLE;
   VkDevice handle_ = VK_NULL_HANDLE;
   bool adopted_ = false;  // device and queue are the caller's
-  VolkDeviceTable functions_{};
+  DeviceFunctions functions_{};
   VmaAllocator allocator_ = VK_NULL_HANDLE;
   std::vector<std::uint32_t> queue_families_;
   VkQueue queue_ = VK_NULL_HANDLE;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "vk/quirks.h"
 
@@ -60,7 +61,9 @@ Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
   set(Feature::RoundToEven64, floats.round_to_even64);
 
   const SubgroupFacts& subgroups = snapshot.subgroups;
-  const bool in_compute = (subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+  // Where the size cannot be true, nothing else about subgroups is believed.
+  const bool has_size = std::has_single_bit(subgroups.size) && subgroups.size <= 128;
+  const bool in_compute = has_size && (subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   const auto offers = [&](VkSubgroupFeatureFlags operations) {
     return in_compute && (subgroups.operations & operations) == operations;
   };
@@ -69,7 +72,7 @@ Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
   set(Feature::SubgroupArithmetic, offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT));
 
   result.spirv_version = spirv_version(snapshot.api_version);
-  result.subgroup_size = std::max(subgroups.size, 1u);
+  result.subgroup_size = has_size ? subgroups.size : 1;
   result.limits = limits_of(snapshot.limits);
   for (const Quirk& quirk : quirks()) {
     if (quirk.applies(snapshot)) quirk.apply(result);

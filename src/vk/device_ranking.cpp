@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "vk/stated_limits.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -38,7 +39,7 @@ std::string against(const DeviceSnapshot& device) {
   if (device.api_version < VK_API_VERSION_1_1) return "it knows Vulkan 1.0 only";
   if (!device.is_complete) return "its driver does not say what it can do";
   if (!compute_family(device)) return "it has no queue that computes";
-  return {};
+  return std::string(impossible_limit(device));
 }
 
 std::string lower_case(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "vk/enumerate.h"
 #include "vk/feature_chain.h"
 
 namespace felsite::vk {
@@ -13,19 +14,13 @@ namespace {
 // None if the driver does not answer: a device must not look weaker than it is.
 std::optional<std::vector<std::string>> read_extensions(VkPhysicalDevice device,
                                                         const InstanceFunctions& functions) {
-  std::uint32_t count = 0;
   std::vector<VkExtensionProperties> found;
-  // VK_INCOMPLETE: a layer was added between the two calls.
-  VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {
-    result = functions.enumerate_device_extensions(device, nullptr, &count, nullptr);
-    if (result != VK_SUCCESS) break;
-    found.resize(count);
-    result = functions.enumerate_device_extensions(device, nullptr, &count, found.data());
-  }
+  const VkResult result = enumerate(found, [&](std::uint32_t* count, VkExtensionProperties* rows) {
+    return functions.enumerate_device_extensions(device, nullptr, count, rows);
+  });
   if (result != VK_SUCCESS) return std::nullopt;
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < count; ++i) names.emplace_back(found[i].extensionName);
+  for (const VkExtensionProperties& extension : found) names.emplace_back(extension.extensionName);
   return names;
 }
 
@@ -45,6 +40,8 @@ std::vector<QueueFamily> read_queue_families(VkPhysicalDevice device,
 void read_memory(VkPhysicalDevice device, const InstanceFunctions& functions, DeviceSnapshot& out) {
   VkPhysicalDeviceMemoryProperties found{};
   functions.memory_properties(device, &found);
+  found.memoryHeapCount = std::min<std::uint32_t>(found.memoryHeapCount, VK_MAX_MEMORY_HEAPS);
+  found.memoryTypeCount = std::min<std::uint32_t>(found.memoryTypeCount, VK_MAX_MEMORY_TYPES);
   for (std::uint32_t i = 0; i < found.memoryHeapCount; ++i) {
     out.memory_heaps.push_back({found.memoryHeaps[i].size, found.memoryHeaps[i].flags});
   }

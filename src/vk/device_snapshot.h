@@ -2,7 +2,7 @@
 // functions, which tests call with devices that do not exist.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <array>
 #include <cstdint>

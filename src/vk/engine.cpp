@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/guarded.h"
 #include "dispatch/trace.h"
 #include "vk/vulkan_profile.h"
 
@@ -45,20 +46,23 @@ class Deadline {
 
 Result<std::shared_ptr<Engine>> Engine::make(std::unique_ptr<Device> device,
                                              std::optional<std::filesystem::path> cache_folder,
-                                             std::chrono::nanoseconds grace) {
+                                             std::chrono::nanoseconds grace,
+                                             const std::shared_ptr<MemoryBudget>& budget) {
   std::shared_ptr<Engine> engine(new Engine(grace));
-  if (auto made = engine->make_parts(std::move(device), std::move(cache_folder)); !made) {
+  if (auto made = engine->make_parts(std::move(device), std::move(cache_folder), budget); !made) {
     return std::unexpected(std::move(made.error()));
   }
   return engine;
 }
 
 Result<void> Engine::make_parts(std::unique_ptr<Device> device,
-                                std::optional<std::filesystem::path> cache_folder) {
+                                std::optional<std::filesystem::path> cache_folder,
+                                const std::shared_ptr<MemoryBudget>& budget) {
   Parts& parts = *parts_;
   parts.device = std::move(device);
   profile_ = profile_of(*parts.device);
-  parts.memory = std::make_unique<Memory>(*parts.device);
+  parts.memory = budget == nullptr ? std::make_unique<Memory>(*parts.device)
+                                   : std::make_unique<Memory>(*parts.device, budget);
   auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue");
   if (!queue) return std::unexpected(std::move(queue.error()));
   parts.queue = std::move(*queue);
@@ -109,15 +113,19 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
   const dispatch::HostSlice slice("submit");
   Running running{
       .recording = std::move(recording), .ticket = 0, .began = Clock::now(), .submitted = {}};
+  running.place = WorkQueue::make_place();
+  running.abandoned.emplace_back();
   const bool waits = transfers().has_own_queue();
-  const auto ticket =
-      running.recording->submit(queue(), uploads, waits ? parts_->transfer_queue.get() : nullptr,
-                                waits ? transfers().last_upload() : 0);
+  auto ticket = base::guarded([&] {
+    return running.recording->submit(queue(), uploads,
+                                     waits ? parts_->transfer_queue.get() : nullptr,
+                                     waits ? transfers().last_upload() : 0);
+  });
   if (!ticket) {
     // A part of it may have been submitted.
     const Ticket last = running.recording->last_ticket();
-    queue().keep(last, std::move(running.recording));
-    return std::unexpected(noted(ticket.error()));
+    queue().keep(last, std::move(running.recording), std::move(running.place));
+    return std::unexpected(noted(std::move(ticket.error())));
   }
   running.ticket = *ticket;
   running.submitted = Clock::now();
@@ -128,18 +136,19 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
 Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout) {
   const dispatch::HostSlice slice("wait");
   const Deadline deadline(timeout);
-  const auto give_up = [&](Error error) {
-    abandon(std::move(running));
-    return std::unexpected(noted(std::move(error)));
-  };
   while (!running.ended && !running.failed) {
-    if (auto waited = queue().wait(running.ticket, deadline.left()); !waited) {
-      return give_up(std::move(waited.error()));
+    auto waited = base::guarded([&] { return queue().wait(running.ticket, deadline.left()); });
+    if (!waited) {
+      abandon(std::move(running));
+      return std::unexpected(noted(std::move(waited.error())));
     }
     const auto more = look_at_work(running);
     if (!more) return std::unexpected(more.error());
     if (!*more) break;
-    if (deadline.left().count() == 0) return give_up(queue().timed_out());
+    if (deadline.left().count() == 0) {
+      abandon(std::move(running));
+      return std::unexpected(noted(queue().timed_out()));
+    }
     if (auto gone_on = go_on(running); !gone_on) return std::unexpected(gone_on.error());
   }
   if (running.failed) return std::unexpected(*running.failed);
@@ -149,12 +158,12 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
 bool Engine::look_after(Running& running) {
   while (!running.ended && !running.failed && queue().is_done(running.ticket)) {
     if (is_lost()) return true;  // the wait will say so
-    const auto more = look_at_work(running);
-    if (!more) {
-      running.failed = more.error();
-    } else if (*more) {
-      if (auto gone_on = go_on(running); !gone_on) running.failed = gone_on.error();
-    }
+    auto looked = base::guarded([&]() -> Result<void> {
+      const auto more = look_at_work(running);
+      if (!more) return std::unexpected(more.error());
+      return *more ? go_on(running) : Result<void>{};
+    });
+    if (!looked) running.failed = std::move(looked.error());
   }
   return running.ended || running.failed;
 }
@@ -208,11 +217,12 @@ Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
 
 Result<void> Engine::go_on(Running& running) {
   const Clock::time_point begin = Clock::now();
-  const auto ticket = running.recording->go_on(queue(), begin - running.submitted);
+  auto ticket =
+      base::guarded([&] { return running.recording->go_on(queue(), begin - running.submitted); });
   if (!ticket) {
     running.ticket = running.recording->last_ticket();  // a part of it may have been submitted
     abandon(std::move(running));
-    return std::unexpected(noted(ticket.error()));
+    return std::unexpected(noted(std::move(ticket.error())));
   }
   running.ticket = *ticket;
   running.submitted = Clock::now();
@@ -220,33 +230,34 @@ Result<void> Engine::go_on(Running& running) {
   return {};
 }
 
-void Engine::abandon(Running running) {
-  const Ticket ticket = running.ticket;
-  if (running.recording != nullptr) {
+void Engine::abandon(Running running) noexcept {
+  if (running.recording == nullptr) return;
+  {
     const std::lock_guard lock(users_mutex_);
     forget_ended();
-    abandoned_.push_back({ticket, running.recording});
+    running.abandoned.front() = {running.ticket, running.recording};
+    abandoned_.splice(abandoned_.end(), running.abandoned);
   }
-  queue().keep(ticket, std::make_shared<Running>(std::move(running)));
+  queue().keep(running.ticket, std::move(running.recording), std::move(running.place));
 }
 
 // With the lock held.
 void Engine::forget_ended() {
-  std::erase_if(abandoned_, [](const Abandoned& run) { return run.recording.expired(); });
+  std::erase_if(abandoned_, [](const Running::Abandoned& run) { return run.recording.expired(); });
 }
 
-Result<void> Engine::until_unused(const Buffer& buffer) {
+Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
   Ticket last = 0;
   {
     const std::lock_guard lock(users_mutex_);
     forget_ended();
-    for (const Abandoned& run : abandoned_) {
+    for (const Running::Abandoned& run : abandoned_) {
       const auto recording = run.recording.lock();
       if (recording != nullptr && recording->uses(&buffer)) last = std::max(last, run.ticket);
     }
   }
   if (last == 0 || queue().is_done(last)) return {};
-  auto waited = queue().wait(last, patience_);
+  auto waited = queue().wait(last, std::min(patience_, timeout));
   if (waited || waited.error().code != ErrorCode::Timeout) return waited;
   waited.error().message = "Work that was given up after its timeout still uses the buffer.";
   waited.error().fix = "wait for it with flush, or use another buffer.";
@@ -255,21 +266,47 @@ Result<void> Engine::until_unused(const Buffer& buffer) {
 
 void Engine::watch_over(const std::shared_ptr<Held>& held) {
   const std::lock_guard lock(users_mutex_);
-  std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+  if (held_.size() >= sweep_at_) {
+    std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+    sweep_at_ = 16 + 2 * held_.size();
+  }
   held_.push_back(held);
+}
+
+// One by one: it needs no memory, and lets each go without the lock.
+void Engine::take_back() {
+  while (true) {
+    std::shared_ptr<Held> held;
+    {
+      const std::lock_guard lock(users_mutex_);
+      if (held_.empty()) return;
+      held = held_.back().lock();
+      held_.pop_back();
+    }
+    if (held != nullptr) held->let_go();
+  }
 }
 
 void Engine::drop_users(const Buffer& buffer) {
   recordings().drop_users(&buffer);
-  std::vector<std::shared_ptr<Recording>> dropped;  // let go without a lock
+  while (take_held_user(buffer) != nullptr) {
+  }
+}
+
+// One of those that callers hold, to be let go without a lock.
+std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
   const std::lock_guard lock(users_mutex_);
   for (const std::weak_ptr<Held>& other : held_) {
     const auto held = other.lock();
     if (held == nullptr) continue;
-    // One that runs looks for itself when it has ended.
-    const std::unique_lock idle(held->mutex, std::try_to_lock);
-    if (!idle || held->recording == nullptr || !held->recording->uses(&buffer)) continue;
-    dropped.push_back(std::move(held->recording));
+    if (auto user = held->take_user(buffer)) return user;
+  }
+  return nullptr;
+}
+
+void Engine::drop_unwanted(KernelUse& use) {
+  for (const Pipelines::Entry& entry : pipelines().release(use)) {
+    recordings().drop_users_of_kernel(entry.kernel.get());
   }
 }
 
@@ -298,10 +335,13 @@ void Engine::note_over_budget(const ir::Fingerprint& program) {
 void Engine::report(MetricSnapshot& figures) {
   figures.resident_buffers = buffers().size();
   buffers().each([&](const Buffer& buffer) { figures.resident_bytes += buffer.bytes(); });
-  figures.device_bytes = memory().bytes_in_use();
+  const Memory::Figures in_all = memory().figures();
+  figures.device_bytes = in_all.in_use;
+  figures.idle_bytes = in_all.idle;
   figures.in_flight = queue().in_flight();
   figures.recordings = recorded_;
   figures.recordings_kept = recordings().size();
+  figures.recording_bytes = recordings().own_bytes();
   figures.allocations = memory().allocations();
 }
 
@@ -314,7 +354,9 @@ bool Engine::is_lost() const {
 
 Error Engine::noted(Error error) {
   if (error.code == ErrorCode::DeviceLost) lost_ = true;
-  if (error.context.device.empty()) error.context.device = device().snapshot().name;
+  if (error.context.device.empty()) {
+    base::set_if_possible(error.context.device, device().snapshot().name);
+  }
   return error;
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,14 +30,23 @@ struct Running {
   bool ended = false;  // nothing is left to submit or to wait for
   // What a look found, for the one who waits.
   std::optional<Error> failed{};
+  // A row for each list it may go to, made before anything is submitted: letting it go then needs
+  // no memory.
+  WorkQueue::Place place{};
+  struct Abandoned {
+    Ticket ticket = 0;
+    std::weak_ptr<const Recording> recording;  // gone once its work has ended
+  };
+  std::list<Abandoned> abandoned{};
 };
 
 class Engine {
  public:
-  // `grace`: how long closing waits for what still runs.
+  // `grace`: how long closing waits for what still runs. `budget`: other than Memory chooses.
   static Result<std::shared_ptr<Engine>> make(std::unique_ptr<Device> device,
                                               std::optional<std::filesystem::path> cache_folder,
-                                              std::chrono::nanoseconds grace);
+                                              std::chrono::nanoseconds grace,
+                                              const std::shared_ptr<MemoryBudget>& budget = {});
   // What does not end within the grace stays for the rest of the process, with all that it uses:
   // Vulkan cannot stop it.
   ~Engine();
@@ -62,18 +72,29 @@ class Engine {
   // is to come next.
   bool look_after(Running& running);
   // Lets a run go that nobody will wait for.
-  void abandon(Running running);
+  void abandon(Running running) noexcept;
   // Before the host touches a buffer in place: until no run that was let go uses it any more.
-  // Timeout where that takes longer than closing would wait.
-  Result<void> until_unused(const Buffer& buffer);
+  // Timeout where that takes longer than closing would wait, or than the caller has time.
+  Result<void> until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout = kNoTimeout);
   // Of buffers that are freed: recordings that use them give their memory back.
   void drop_users(const Buffer& buffer);
-  // A recording in a caller's hands, of which that is to be known.
-  struct Held {
-    std::mutex mutex;
-    std::shared_ptr<Recording> recording;
+  // When their owner goes: its kernels, and the recordings with them, as far as nobody else wants
+  // them.
+  void drop_unwanted(KernelUse& use);
+  // What an object in a caller's hands has of the engine. It is known here, since closing and
+  // freeing take it away; the object itself may stay.
+  class Held {
+   public:
+    virtual ~Held() = default;
+    // Of any thread. Whoever drops the last pointer to a Held has called it before.
+    virtual void let_go() = 0;
+    // Takes out what uses a buffer that was freed, unless that is running: then it looks itself
+    // when it has ended.
+    virtual std::shared_ptr<Recording> take_user(const Buffer& buffer) = 0;
   };
   void watch_over(const std::shared_ptr<Held>& held);
+  // All that is held, as the engine closes.
+  void take_back();
 
   Result<void> wait_for_all();
   // The same, but for the grace only, and that once; false if something runs still.
@@ -109,20 +130,19 @@ class Engine {
   Result<void> look_at_clock(Running& running, std::chrono::steady_clock::time_point ended);
   Result<void> go_on(Running& running);
   void forget_ended();
+  std::shared_ptr<Recording> take_held_user(const Buffer& buffer);
   Result<void> make_parts(std::unique_ptr<Device> device,
-                          std::optional<std::filesystem::path> cache_folder);
+                          std::optional<std::filesystem::path> cache_folder,
+                          const std::shared_ptr<MemoryBudget>& budget);
 
   DeviceProfile profile_;
   std::unique_ptr<Parts> parts_;  // destroyed from the last to the first
   const std::chrono::nanoseconds patience_;
   std::chrono::nanoseconds grace_;  // what is left of it
   std::mutex users_mutex_;          // of the next two
-  struct Abandoned {
-    Ticket ticket;
-    std::weak_ptr<const Recording> recording;  // gone once its work has ended
-  };
-  std::vector<Abandoned> abandoned_;
+  std::list<Running::Abandoned> abandoned_;
   std::vector<std::weak_ptr<Held>> held_;
+  std::size_t sweep_at_ = 16;  // that many of them: those that are gone are forgotten
   std::mutex budget_mutex_;
   std::vector<ir::Fingerprint> over_budget_;
   std::atomic<bool> lost_ = false;

@@ -2,7 +2,7 @@
 // device what it has and tells a new device what to turn on.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include "vk/device_snapshot.h"
 

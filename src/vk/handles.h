@@ -2,7 +2,7 @@
 // makes it, so that nothing is owned without a name.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <utility>
 

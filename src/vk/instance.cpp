@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "vk/device_snapshot.h"
+#include "vk/enumerate.h"
+#include "vk/loader.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -21,13 +23,14 @@ std::weak_ptr<Instance>& open_instance() {
 }
 
 // With room at first try: each of the calls makes the loader look for all drivers and open them,
-// which takes a millisecond.
+// which takes a millisecond. Without a list no optional extension is used.
 std::vector<VkExtensionProperties> instance_extensions() {
+  constexpr std::size_t kMostRoom = 4096;
   std::vector<VkExtensionProperties> found(64);
   while (true) {
     auto count = static_cast<std::uint32_t>(found.size());
-    const VkResult result = vkEnumerateInstanceExtensionProperties(nullptr, &count, found.data());
-    if (result == VK_INCOMPLETE) {
+    const VkResult result = loader().enumerate_instance_extensions(nullptr, &count, found.data());
+    if (result == VK_INCOMPLETE && found.size() < kMostRoom) {
       found.resize(2 * found.size());
       continue;
     }
@@ -36,14 +39,32 @@ std::vector<VkExtensionProperties> instance_extensions() {
   }
 }
 
+// The loader says that memory is short also where it cannot read the file that names a driver,
+// which is far more often so.
+Error instance_error(VkResult result) {
+  Error error = vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature);
+  if (result != VK_ERROR_OUT_OF_HOST_MEMORY) return error;
+  error.code = ErrorCode::UnsupportedFeature;
+  error.message =
+      "Vulkan could not make an instance: a file that names a driver is damaged, or memory is "
+      "short "
+      "(VK_ERROR_OUT_OF_HOST_MEMORY).";
+  error.fix =
+      "set VK_LOADER_DEBUG=all to see which file (*.json) it is, and repair it or install its "
+      "driver "
+      "again; or use the reference backend.";
+  return error;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Instance>> Instance::shared() {
-  std::unique_lock lock(instance_mutex());
-  if (auto open = open_instance().lock()) return open;
+  // Made before the lock is taken, and so destroyed after it is free, however this ends: the
+  // destructor of an instance that was begun takes it.
   std::shared_ptr<Instance> instance(new Instance);
+  const std::lock_guard lock(instance_mutex());
+  if (auto open = open_instance().lock()) return open;
   if (auto created = instance->create(); !created) {
-    lock.unlock();  // the destructor of what was begun takes it
     return std::unexpected(std::move(created.error()));
   }
   open_instance() = instance;
@@ -54,7 +75,7 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
                                                   bool debug_utils) {
   if (from == nullptr) {
     if (auto opened = open_loader(); !opened) return std::unexpected(std::move(opened.error()));
-    from = vkGetInstanceProcAddr;
+    from = loader().get_instance_proc_addr;
   }
   std::shared_ptr<Instance> instance(new Instance);
   instance->handle_ = handle;
@@ -66,7 +87,7 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
 
 Result<void> Instance::create() {
   if (auto opened = open_loader(); !opened) return opened;
-  if (volkGetInstanceVersion() < VK_API_VERSION_1_1) {
+  if (loader_version() < VK_API_VERSION_1_1) {
     return std::unexpected(unsupported("The Vulkan loader knows Vulkan 1.0 only.",
                                        "install a loader for Vulkan 1.1 or later.", ""));
   }
@@ -112,13 +133,12 @@ Result<void> Instance::create() {
   }
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  const VkResult result = vkCreateInstance(&info, nullptr, &handle_);
+  const VkResult result = loader().create_instance(&info, nullptr, &handle_);
   if (result != VK_SUCCESS) {
     handle_ = VK_NULL_HANDLE;
-    return std::unexpected(
-        vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature));
+    return std::unexpected(instance_error(result));
   }
-  functions_ = load_instance_functions(handle_, vkGetInstanceProcAddr);
+  functions_ = load_instance_functions(handle_, loader().get_instance_proc_addr);
   // Without the messenger `validated()` says so; the work does not depend on it.
   if (*validation != Validation::Off)
     messenger_ = make_messenger(handle_, functions_, validation_log());
@@ -126,23 +146,17 @@ Result<void> Instance::create() {
 }
 
 Instance::~Instance() {
-  if (adopted_) return;
+  if (adopted_ || stays_open_ || handle_ == VK_NULL_HANDLE) return;
   const std::lock_guard lock(instance_mutex());
   if (messenger_ != VK_NULL_HANDLE) functions_.destroy_messenger(handle_, messenger_, nullptr);
-  if (handle_ != VK_NULL_HANDLE) functions_.destroy_instance(handle_, nullptr);
+  functions_.destroy_instance(handle_, nullptr);
 }
 
 Result<std::vector<VkPhysicalDevice>> Instance::physical_devices() const {
   std::vector<VkPhysicalDevice> devices;
-  VkResult result = VK_INCOMPLETE;
-  while (result == VK_INCOMPLETE) {  // a device was plugged in between the two calls
-    std::uint32_t count = 0;
-    result = functions_.enumerate_physical_devices(handle_, &count, nullptr);
-    if (result != VK_SUCCESS) break;
-    devices.resize(count);
-    result = functions_.enumerate_physical_devices(handle_, &count, devices.data());
-    devices.resize(count);
-  }
+  const VkResult result = enumerate(devices, [&](std::uint32_t* count, VkPhysicalDevice* rows) {
+    return functions_.enumerate_physical_devices(handle_, count, rows);
+  });
   if (result != VK_SUCCESS) {
     return std::unexpected(
         vulkan_error(result, "list the devices", "", ErrorCode::UnsupportedFeature));

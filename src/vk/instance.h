@@ -2,8 +2,9 @@
 // as making one loads every driver of the machine. A caller may bring its own instead.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Instance {
   // Replaces functions while no device is open, to inject faults.
   void edit_functions(void (*edit)(InstanceFunctions& functions)) { edit(functions_); }
   Result<std::vector<VkPhysicalDevice>> physical_devices() const;
+  // For the rest of the process: work that never ends has a device of it.
+  void leave_open() { stays_open_ = true; }
   // Whether the validation layer is in force, and heard.
   bool validated() const { return messenger_ != VK_NULL_HANDLE; }
   // Whether objects can be given names for debuggers and profilers: VK_EXT_debug_utils is on.
@@ -41,6 +44,7 @@ class Instance {
   VkInstance handle_ = VK_NULL_HANDLE;
   InstanceFunctions functions_;
   bool adopted_ = false;
+  std::atomic<bool> stays_open_ = false;
   bool names_objects_ = false;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };

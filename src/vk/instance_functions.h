@@ -1,10 +1,7 @@
-// The functions of one instance. volk would keep them in global variables, which hold those of one
-// instance only, and which a program with a volk of its own may share with us; so they are here.
+// The functions of one instance that Felsite calls.
 #pragma once
 
-#include <volk.h>
-
-#include "felsite/error.h"
+#include <vulkan/vulkan.h>
 
 namespace felsite::vk {
 
@@ -28,12 +25,6 @@ struct InstanceFunctions {
   PFN_vkCmdEndDebugUtilsLabelEXT end_label = nullptr;
 };
 
-// Opens the system's loader, once for the process.
-Result<void> open_loader();
-
 InstanceFunctions load_instance_functions(VkInstance instance, PFN_vkGetInstanceProcAddr from);
-
-// The functions of a device, by the names of the core also where an extension brings them.
-VolkDeviceTable load_device_functions(VkDevice device, PFN_vkGetDeviceProcAddr from);
 
 }  // namespace felsite::vk

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "vk/device.h"
+#include "vk/stated_limits.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -170,6 +171,11 @@ Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
                     interop.queue_family),
         "bring a queue of a family with VK_QUEUE_COMPUTE_BIT, and name that family.",
         snapshot.name));
+  }
+  if (const std::string_view wrong = impossible_limit(snapshot); !wrong.empty()) {
+    return std::unexpected(
+        unsupported(fmt::format("The device that was brought along cannot be used: {}.", wrong),
+                    "update its driver, or bring another device.", snapshot.name));
   }
   auto plan = plan_opening(snapshot, {.mask = mask});
   if (!plan) return std::unexpected(std::move(plan.error()));

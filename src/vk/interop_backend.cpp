@@ -1,6 +1,7 @@
 // The backend on a caller's device, and buffers that Felsite and the caller share.
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "dispatch/resident_checks.h"
 #include "felsite/vulkan_interop.h"
 #include "vk/pipeline_cache_file.h"
@@ -54,57 +55,64 @@ Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std
 
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& interop,
                                                      const VulkanOptions& options) {
-  if (!options.device.empty()) {
-    return std::unexpected(bad_inputs(
-        fmt::format("The device `{}` was named, and another one brought along.", options.device),
-        "leave `device` empty."));
-  }
-  auto adopted = vk::adopt_device(interop, options.mask);
-  if (!adopted) return std::unexpected(std::move(adopted.error()));
-  // There once: std::function wants what can be copied.
-  auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(*adopted));
-  const auto open = [device,
-                     name = (*device)->snapshot().name]() -> Result<std::unique_ptr<vk::Device>> {
-    if (*device != nullptr) return std::move(*device);
-    return std::unexpected(
-        vk::unsupported("The lost device was brought along, so Felsite cannot open it again.",
-                        "make a new device, and a new backend on it.", name));
-  };
-  return vk::VulkanBackend::make({.open = open,
-                                  .cache_folder = vk::cache_folder(),
-                                  .static_budget = options.static_upload_budget});
+  return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
+    if (!options.device.empty()) {
+      return std::unexpected(bad_inputs(
+          fmt::format("The device `{}` was named, and another one brought along.", options.device),
+          "leave `device` empty."));
+    }
+    auto adopted = vk::adopt_device(interop, options.mask);
+    if (!adopted) return std::unexpected(std::move(adopted.error()));
+    // There once: std::function wants what can be copied.
+    auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(*adopted));
+    const auto open = [device,
+                       name = (*device)->snapshot().name]() -> Result<std::unique_ptr<vk::Device>> {
+      if (*device != nullptr) return std::move(*device);
+      return std::unexpected(
+          vk::unsupported("The lost device was brought along, so Felsite cannot open it again.",
+                          "make a new device, and a new backend on it.", name));
+    };
+    return vk::VulkanBackend::make({.open = open,
+                                    .cache_folder = vk::cache_folder(),
+                                    .static_budget = options.static_upload_budget,
+                                    .grace = options.closing_grace});
+  });
 }
 
 Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer) {
-  const auto found = vulkan(backend);
-  if (!found) return std::unexpected(found.error());
-  if (auto own = dispatch::check_device_buffer(buffer, backend.id()); !own) {
-    return std::unexpected(std::move(own.error()));
-  }
-  return (*found)->call(
-      "vulkan_buffer", [&](const std::shared_ptr<vk::Engine>& engine) -> Result<VulkanBuffer> {
-        const auto held = engine->buffers().find(buffer.resident);
-        if (!held) return std::unexpected(held.error());
-        return VulkanBuffer{.buffer = (*held)->handle(), .offset = 0, .bytes = (*held)->bytes()};
-      });
+  return base::guarded([&]() -> Result<VulkanBuffer> {
+    const auto found = vulkan(backend);
+    if (!found) return std::unexpected(found.error());
+    if (auto own = dispatch::check_device_buffer(buffer, backend.id()); !own) {
+      return std::unexpected(std::move(own.error()));
+    }
+    return (*found)->call(
+        "vulkan_buffer", [&](const std::shared_ptr<vk::Engine>& engine) -> Result<VulkanBuffer> {
+          const auto held = engine->buffers().find(buffer.resident);
+          if (!held) return std::unexpected(held.error());
+          return VulkanBuffer{.buffer = (*held)->handle(), .offset = 0, .bytes = (*held)->bytes()};
+        });
+  });
 }
 
 Result<DeviceBuffer> adopt_vulkan_buffer(Backend& backend, VkBuffer buffer, std::uint64_t bytes,
                                          std::string label) {
-  const auto found = vulkan(backend);
-  if (!found) return std::unexpected(found.error());
-  return (*found)->call(
-      "adopt_vulkan_buffer",
-      [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
-        if (auto sane = check_callers_buffer(engine->device(), buffer, bytes); !sane) {
-          return std::unexpected(std::move(sane.error()));
-        }
-        return DeviceBuffer{
-            .backend = std::string(backend.id()),
-            .bytes = bytes,
-            .label = std::move(label),
-            .resident = engine->buffers().add(engine->memory().adopt(buffer, bytes))};
-      });
+  return base::guarded([&]() -> Result<DeviceBuffer> {
+    auto found = vulkan(backend);
+    if (!found) return std::unexpected(std::move(found.error()));
+    return (*found)->call(
+        "adopt_vulkan_buffer",
+        [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
+          if (auto sane = check_callers_buffer(engine->device(), buffer, bytes); !sane) {
+            return std::unexpected(std::move(sane.error()));
+          }
+          return DeviceBuffer{
+              .backend = std::string(backend.id()),
+              .bytes = bytes,
+              .label = std::move(label),
+              .resident = engine->buffers().add(engine->memory().adopt(buffer, bytes))};
+        });
+  });
 }
 
 }  // namespace felsite

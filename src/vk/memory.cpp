@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vk/memory_strategy.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -86,7 +87,21 @@ Error out_of_memory(const Device& device, VkResult result, std::uint64_t range) 
   return error;
 }
 
+// Before the driver is asked.
+Error over_budget(const Device& device, std::uint64_t range, std::uint64_t available) {
+  Error error =
+      vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                   fmt::format("allocate a buffer of {} bytes", range), device.snapshot().name);
+  error.context.requested = range;
+  error.context.available = available;
+  return error;
+}
+
 }  // namespace
+
+Memory::Memory(const Device& device)
+    : Memory(device, device.snapshot().type == VK_PHYSICAL_DEVICE_TYPE_CPU ? MemoryBudget::of_host()
+                                                                           : nullptr) {}
 
 Buffer::~Buffer() {
   if (is_callers_) return;
@@ -96,6 +111,7 @@ Buffer::~Buffer() {
   } else if (buffer_ != VK_NULL_HANDLE) {
     vmaDestroyBuffer(device_.allocator(), buffer_, allocation_);
   }
+  if (budget_ != nullptr) budget_->give_back(range_);
 }
 
 Result<void> Buffer::write(std::uint64_t offset, ByteSpan bytes) {
@@ -127,20 +143,26 @@ void Buffer::name(const ObjectName& what) const {
 
 Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const ObjectName& name) {
   const std::uint64_t longest = device_.snapshot().limits.allocation_bytes;
-  if (bytes > longest) {
-    Error error =
-        vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY,
-                     fmt::format("allocate a buffer of {} bytes", bytes), device_.snapshot().name);
-    error.context.requested = bytes;
-    error.context.available = longest;
-    return std::unexpected(std::move(error));
-  }
+  if (bytes > longest) return std::unexpected(over_budget(device_, bytes, longest));
   SharedBuffer buffer(new Buffer(device_));
   buffer->bytes_ = bytes;
   buffer->range_ = padded(bytes);
+  if (budget_ != nullptr) {
+    if (const auto taken = budget_->take(buffer->range_); !taken) {
+      return std::unexpected(over_budget(device_, buffer->range_, taken.error()));
+    }
+    buffer->budget_ = budget_;
+  }
   VkBufferCreateInfo info = buffer_info(device_, buffer->range_);
   info.usage = usage(place, device_);
-  const VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
+  VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
+  if (budget_ == nullptr) {
+    where.flags |= VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
+    // Half of the allocator's blocks. It would make a block of its own for more anyway, but looks
+    // at the budget for that only where it was asked to.
+    constexpr std::uint64_t kLarge = std::uint64_t{16} << 20;
+    if (buffer->range_ > kLarge) where.flags |= VMA_ALLOCATION_CREATE_DEDICATED_MEMORY_BIT;
+  }
   VmaAllocationInfo placed{};
   ++allocations_;
   const VkResult result = vmaCreateBuffer(device_.allocator(), &info, &where, &buffer->buffer_,
@@ -155,9 +177,8 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const Object
 }
 
 std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName& name) {
-  // Less is copied in the time that an import takes.
-  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
-  if (!device_.has(RuntimeFeature::ExternalHostMemory) || bytes.size() < kLeastBytes) return {};
+  if (!device_.has(RuntimeFeature::ExternalHostMemory)) return {};
+  if (bytes.size() < kLeastImportedBytes) return {};
   const SnapshotLimits& limits = device_.snapshot().limits;
   const std::uint64_t page = limits.host_pointer_alignment;
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
@@ -167,7 +188,7 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName&
       offset % limits.storage_buffer_alignment == 0 && offset + padded(bytes.size()) <= range;
   if (!can_bind) return {};
 
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   // Vulkan takes no const pointer; kernels that write are never bound to it.
   void* const begin = const_cast<std::byte*>(bytes.data() - offset);
@@ -226,10 +247,11 @@ SharedBuffer Memory::adopt(VkBuffer handle, std::uint64_t bytes) {
   return buffer;
 }
 
-std::uint64_t Memory::bytes_in_use() const {
+Memory::Figures Memory::figures() const {
   VmaTotalStatistics statistics{};
   vmaCalculateStatistics(device_.allocator(), &statistics);
-  return statistics.total.statistics.allocationBytes;
+  const VmaStatistics& all = statistics.total.statistics;
+  return {.in_use = all.allocationBytes, .idle = all.blockBytes - all.allocationBytes};
 }
 
 }  // namespace felsite::vk

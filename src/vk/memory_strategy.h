@@ -7,6 +7,10 @@
 
 namespace felsite::vk {
 
+// A dispatch may work on an input of the caller where it lies. Less is copied in the time that an
+// import takes.
+inline constexpr std::uint64_t kLeastImportedBytes = std::uint64_t{1} << 20;
+
 struct MemoryStrategy {
   bool writes_in_place = false;  // buffers are mapped, uploads are plain copies by the host
   bool reads_in_place = false;   // and so are downloads; not where reading them is slow

@@ -91,7 +91,7 @@ Result<Owned<VkPipelineLayout>> make_layout(const Device& device, const Kernel& 
 Result<Owned<VkPipeline>> make_compute_pipeline(const Device& device, const Kernel& kernel,
                                                 VkPipelineLayout layout, VkPipelineCache cache,
                                                 std::string_view name) {
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   VkShaderModuleCreateInfo module_info{};
   module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   module_info.codeSize = kernel.words.size() * sizeof(std::uint32_t);

@@ -168,7 +168,9 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     const bool has_input = buffer.input != ir::kNone && !is_flag(seen.id);
     BufferSlice& slice = slices[seen.id];
     const ObjectName name(sequence.name, program_.buffer(seen.id).name);
-    if (has_input && may_borrow && !seen.written) {
+    // What is a result as well comes back from a buffer of the dispatch's own.
+    const bool can_borrow = has_input && buffer.output == ir::kNone && !seen.written;
+    if (can_borrow && may_borrow) {
       if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
         slice = {std::move(imported->buffer), imported->offset, buffer.bytes};
         is_pooled_ = false;

@@ -160,7 +160,7 @@ bool Recording::records_epilogue() const {
 }
 
 Result<void> Recording::make_commands() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.queueFamilyIndex = device_.plan().compute_family;
@@ -321,6 +321,12 @@ std::uint64_t Recording::own_bytes() const {
     if (buffer != nullptr) bytes += buffer->bytes();
   }
   return bytes;
+}
+
+bool Recording::uses(const KernelOnDevice* kernel) const {
+  const auto is_of = [&](const KernelStep& step) { return step.kernel.get() == kernel; };
+  return std::ranges::any_of(sequence_.prefix, is_of) ||
+         std::ranges::any_of(sequence_.repeated, is_of);
 }
 
 bool Recording::uses(const Buffer* buffer) const {

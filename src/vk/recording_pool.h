@@ -39,12 +39,16 @@ class RecordingPool {
   // One that is idle, or none.
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
   void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                 std::uint64_t own_bytes);
+                 std::uint64_t own_bytes) noexcept;
   void forget(const ir::Fingerprint& key);
-  // Those that use a buffer that is freed: its memory goes with them.
-  void drop_users(const Buffer* buffer);
+  // Those that use a buffer that is freed, or a kernel that nobody wants any more: its memory goes
+  // with them.
+  void drop_users(const Buffer* buffer) { drop_users_of(buffer); }
+  void drop_users_of_kernel(const KernelOnDevice* kernel) { drop_users_of(kernel); }
   void clear();
   std::size_t size() const;
+  // Of all of them together, of the device's memory.
+  std::uint64_t own_bytes() const;
 
  private:
   struct Idle {
@@ -56,7 +60,9 @@ class RecordingPool {
   struct Hash {
     std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
   };
-  std::shared_ptr<Recording> remove(Place place);
+  void remove(Place place, std::list<Idle>& dropped);
+  template <class Used>
+  void drop_users_of(const Used* used);
 
   static constexpr std::size_t kMost = 256;
   const std::uint64_t most_bytes_;

@@ -29,8 +29,8 @@ Result<void> check_grid(const Device& device, const Launch& launch) {
 // Work that exceeded its timeout may run still; a while later it has to be left to itself.
 KernelContext::~KernelContext() {
   if (queue == nullptr || queue->drain(std::chrono::seconds(5))) return;
-  queue->leak();
-  new std::unique_ptr<WorkQueue>(std::move(queue));
+  queue->leave_device_open();
+  static_cast<void>(queue.release());
 }
 
 Result<void> BoundKernel::make_recording(const Launch& launch) {
@@ -103,10 +103,11 @@ Result<void> BoundKernel::write_inputs(std::span<const ByteSpan> inputs) {
 
 Result<void> BoundKernel::submit_once(std::chrono::nanoseconds timeout) {
   WorkQueue& queue = *context_->queue;
+  WorkQueue::Place place = WorkQueue::make_place();
   const auto ticket = recording_->submit(queue, {});
   if (!ticket) return std::unexpected(ticket.error());
   if (auto finished = queue.wait(*ticket, timeout); !finished) {
-    queue.keep(*ticket, std::move(recording_));
+    queue.keep(*ticket, std::move(recording_), std::move(place));
     return finished;
   }
   return recording_->check_status();

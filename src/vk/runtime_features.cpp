@@ -4,11 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "vk/memory_strategy.h"
 
 namespace felsite::vk {
 namespace {
+
+// What imported memory may be aligned to, at the most: Vulkan's own limit.
+constexpr std::uint64_t kLargestPage = 65536;
 
 constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
     {RuntimeFeature::TimelineSemaphores, "timeline_semaphores", "timelineSemaphore"},
@@ -54,7 +58,8 @@ RuntimeFeatures runtime_features_of(const DeviceSnapshot& device) {
   set(RuntimeFeature::TransferQueue, transfer_family(device).has_value());
   set(RuntimeFeature::ExternalHostMemory,
       device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
-          device.limits.host_pointer_alignment != 0);
+          std::has_single_bit(device.limits.host_pointer_alignment) &&
+          device.limits.host_pointer_alignment <= kLargestPage);
   set(RuntimeFeature::MemoryBudget, device.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   // The extension too: the owner of a device that was brought along may name the feature alone.
   set(RuntimeFeature::ConditionalRendering,

@@ -299,10 +299,11 @@ std::vector<GridPart> grid_parts(const std::array<std::uint32_t, 3>& grid,
   GridPart part;
   // A base is below the grid's extent, so adding a part's extent does not overflow 64 bits.
   const auto along = [&](std::size_t axis, const auto& body) {
-    for (std::uint64_t base = 0; base < grid[axis]; base += most[axis]) {
+    const std::uint64_t step = std::max(most[axis], 1u);
+    for (std::uint64_t base = 0; base < grid[axis]; base += step) {
       part.base[axis] = static_cast<std::uint32_t>(base);
-      part.grid[axis] = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(most[axis], std::uint64_t{grid[axis]} - base));
+      part.grid[axis] =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(step, grid[axis] - base));
       body();
     }
   };

@@ -19,7 +19,7 @@ Result<StepClock> StepClock::make(const Device& device, std::size_t steps, const
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = first_query(steps);
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   auto pool = device.make<VkQueryPool>(functions.vkCreateQueryPool, functions.vkDestroyQueryPool,
                                        info, name);
   if (!pool) return std::unexpected(std::move(pool.error()));

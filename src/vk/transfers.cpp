@@ -28,7 +28,7 @@ std::uint32_t Transfers::queue_family() const {
 
 Result<void> Transfers::make_piece(Piece& piece) {
   const Device& device = memory_.device();
-  const VolkDeviceTable& functions = device.functions();
+  const DeviceFunctions& functions = device.functions();
   auto upload = memory_.make(Place::Upload, kPieceBytes, "staging upload");
   if (!upload) return std::unexpected(std::move(upload.error()));
   auto readback = memory_.make(Place::Readback, kPieceBytes, "staging readback");
@@ -126,16 +126,17 @@ Result<void> Transfers::submit(Piece& piece, std::span<const Copy> copies, bool 
   record(writer, piece, copies, is_upload);
   if (auto ended = writer.end(); !ended) return ended;
   const VkCommandBuffer commands = piece.commands;
+  // The buffers may be freed before the copies have ended.
+  auto buffers = std::make_shared<std::vector<SharedBuffer>>();
+  for (const Copy& copy : copies) buffers->push_back(copy.slice->buffer);
+  WorkQueue::Place place = WorkQueue::make_place();
   const auto ticket = has_own_queue()
                           ? queue_.submit({&commands, 1}, &compute_, compute_.last_ticket())
                           : queue_.submit({&commands, 1});
   if (!ticket) return std::unexpected(ticket.error());
   piece.ticket = *ticket;
   if (is_upload) last_upload_ = *ticket;
-  // The buffers may be freed before the copies have ended.
-  auto buffers = std::make_shared<std::vector<SharedBuffer>>();
-  for (const Copy& copy : copies) buffers->push_back(copy.slice->buffer);
-  queue_.keep(*ticket, std::move(buffers));
+  queue_.keep(*ticket, std::move(buffers), std::move(place));
   return {};
 }
 

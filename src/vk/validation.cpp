@@ -6,17 +6,21 @@
 #include <string_view>
 #include <utility>
 
+#include "base/guarded.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
+#include "vk/enumerate.h"
+#include "vk/loader.h"
 
 namespace felsite::vk {
 namespace {
 
 bool has_layer() {
-  std::uint32_t count = 0;
-  if (vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkLayerProperties> layers(count);
-  if (vkEnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
+  std::vector<VkLayerProperties> layers;
+  const VkResult result = enumerate(layers, [](std::uint32_t* count, VkLayerProperties* rows) {
+    return loader().enumerate_instance_layers(count, rows);
+  });
+  if (result != VK_SUCCESS) return false;
   return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
     return std::string_view(layer.layerName) == kValidationLayer;
   });
@@ -26,7 +30,8 @@ VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsE
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data,
                                             void* log) {
-  dispatch::warn(fmt::format("validation: {}", data->pMessage));
+  // Nothing may be thrown through the layer that calls.
+  base::best_effort([&] { dispatch::warn(fmt::format("validation: {}", data->pMessage)); });
   static_cast<ValidationLog*>(log)->add(data->pMessage);
   return VK_FALSE;
 }
@@ -51,10 +56,10 @@ Result<Validation> wanted_validation() {
   return value == "sync" ? Validation::Synchronization : Validation::On;
 }
 
-void ValidationLog::add(std::string message) {
+void ValidationLog::add(std::string_view message) noexcept {
   const std::lock_guard lock(mutex_);
   ++count_;
-  if (kept_.size() < kMostKept) kept_.push_back(std::move(message));
+  if (kept_.size() < kMostKept) base::best_effort([&] { kept_.emplace_back(message); });
 }
 
 std::vector<std::string> ValidationLog::take() {

@@ -1,7 +1,7 @@
 // Vulkan's validation layer: whether it is wanted, and what it complained about.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <atomic>
 #include <cstdint>
@@ -25,7 +25,7 @@ Result<Validation> wanted_validation();
 // Messages of the layer, which are warnings too.
 class ValidationLog {
  public:
-  void add(std::string message);
+  void add(std::string_view message) noexcept;
   std::uint64_t count() const { return count_; }
   // The first few, as a broken program can repeat one a million times; and forgets them all.
   std::vector<std::string> take();

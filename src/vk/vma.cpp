@@ -1,11 +1,27 @@
-// The one file that holds the allocator's code.
+// The one file that holds the allocator's code. What that includes must not come into its
+// namespace, so it is here already.
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <type_traits>
+#include <utility>
+
 #define VMA_IMPLEMENTATION
 #include "vk/vma.h"
 
 namespace felsite::vk {
 
 VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) {
-  const VolkDeviceTable& table = target.functions;
+  const DeviceFunctions& table = target.functions;
   VmaVulkanFunctions functions{};
   functions.vkGetPhysicalDeviceProperties = target.instance_functions.properties;
   functions.vkGetPhysicalDeviceMemoryProperties = target.instance_functions.memory_properties;

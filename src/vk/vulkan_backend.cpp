@@ -9,26 +9,27 @@ namespace felsite::vk {
 VulkanBackend::VulkanBackend(BackendSettings settings)
     : settings_(std::move(settings)), static_uploads_(*this, settings_.static_budget) {}
 
-Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) try {
-  std::unique_ptr<VulkanBackend> backend(new VulkanBackend(std::move(settings)));
-  auto engine = backend->open_engine();
-  if (!engine) return std::unexpected(std::move(engine.error()));
-  backend->profile_ = (*engine)->profile();
-  backend->feature_key_ = feature_key_of((*engine)->device());
-  backend->engine_ = std::move(*engine);
-  return backend;
-} catch (const std::bad_alloc&) {
-  return std::unexpected(dispatch::host_out_of_memory());
+Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) {
+  return base::guarded([&]() -> Result<std::unique_ptr<VulkanBackend>> {
+    std::unique_ptr<VulkanBackend> backend(new VulkanBackend(std::move(settings)));
+    auto engine = backend->open_engine();
+    if (!engine) return std::unexpected(std::move(engine.error()));
+    backend->profile_ = (*engine)->profile();
+    backend->feature_key_ = feature_key_of((*engine)->device());
+    backend->engine_ = std::move(*engine);
+    return backend;
+  });
 }
 
 VulkanBackend::~VulkanBackend() {
-  if (!gate_.closed()) static_cast<void>(shutdown());
+  if (!gate_->closed()) static_cast<void>(shutdown());
 }
 
 Result<std::shared_ptr<Engine>> VulkanBackend::open_engine() const {
   auto device = settings_.open();
   if (!device) return std::unexpected(std::move(device.error()));
-  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace);
+  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace,
+                      settings_.budget);
 }
 
 std::string_view VulkanBackend::version() const { return FELSITE_VERSION; }
@@ -60,15 +61,26 @@ std::shared_ptr<Engine> VulkanBackend::current() const {
   return engine_;
 }
 
+Error VulkanBackend::on_last_device(Error error) const {
+  const std::lock_guard lock(mutex_);
+  error.context.device = profile_.name;
+  return error;
+}
+
+dispatch::BackendLink<VulkanBackend> VulkanBackend::link() {
+  const std::lock_guard lock(mutex_);
+  return {*this, gate_, profile_.name};
+}
+
 Result<std::shared_ptr<Engine>> VulkanBackend::engine() const {
   auto open = current();
-  if (open == nullptr) return std::unexpected(dispatch::after_shutdown());
+  if (open == nullptr) return std::unexpected(on_last_device(dispatch::after_shutdown()));
   if (!open->is_lost()) return open;
   Error error{.code = ErrorCode::DeviceLost,
               .message = "The device was lost earlier.",
               .fix = "call try_recover, then upload again what was on the device.",
               .context = {}};
-  error.context.device = open->profile().name;
+  base::set_if_possible(error.context.device, open->profile().name);
   error.context.vk_result = VK_ERROR_DEVICE_LOST;
   return std::unexpected(std::move(error));
 }
@@ -78,6 +90,7 @@ Result<void> VulkanBackend::prepare() {
 }
 
 Result<void> VulkanBackend::flush() {
+  gate_->wait_for_earlier();  // of which some work on threads of their own
   return call("flush", [](const std::shared_ptr<Engine>& engine) -> Result<void> {
     if (auto done = engine->wait_for_all(); !done) return done;
     engine->pipelines().save();
@@ -87,7 +100,7 @@ Result<void> VulkanBackend::flush() {
 
 Result<void> VulkanBackend::shutdown() {
   const dispatch::HostSlice slice("shutdown");
-  gate_.close();
+  gate_->close();
   std::shared_ptr<Engine> last;
   {
     const std::lock_guard lock(mutex_);
@@ -96,6 +109,7 @@ Result<void> VulkanBackend::shutdown() {
   }
   static_uploads_.forget();
   if (last == nullptr) return {};
+  last->take_back();
   static_cast<void>(last->drain());  // what does not end is left to itself, see ~Engine
   if (!last->is_lost()) last->pipelines().save();
   last->recordings().clear();
@@ -108,27 +122,27 @@ bool VulkanBackend::device_lost() const {
   return open != nullptr && open->is_lost();
 }
 
-Result<void> VulkanBackend::try_recover() try {
-  const dispatch::HostSlice slice("try_recover");
-  const auto ticket = gate_.enter();
-  if (!ticket) return std::unexpected(ticket.error());
-  const std::lock_guard recovering(recovery_mutex_);  // one of many callers opens the device
-  if (!device_lost()) return {};
-  auto fresh = open_engine();
-  if (!fresh) return std::unexpected(std::move(fresh.error()));
-  std::shared_ptr<Engine> lost = std::move(*fresh);
-  // It may be another device: the one that was lost may be gone.
-  DeviceProfile profile = lost->profile();
-  std::string feature_key = feature_key_of(lost->device());
-  static_uploads_.forget();
-  const std::lock_guard lock(mutex_);
-  std::swap(engine_, lost);  // the lost one goes without the lock, with the last that uses it
-  profile_ = std::move(profile);
-  feature_key_ = std::move(feature_key);
-  ++recoveries_;
-  return {};
-} catch (const std::bad_alloc&) {
-  return std::unexpected(dispatch::host_out_of_memory());
+Result<void> VulkanBackend::try_recover() {
+  return base::guarded([&]() -> Result<void> {
+    const dispatch::HostSlice slice("try_recover");
+    auto ticket = gate_->enter();
+    if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
+    const std::lock_guard recovering(recovery_mutex_);  // one of many callers opens the device
+    if (!device_lost()) return {};
+    auto fresh = open_engine();
+    if (!fresh) return std::unexpected(std::move(fresh.error()));
+    std::shared_ptr<Engine> lost = std::move(*fresh);
+    // It may be another device: the one that was lost may be gone.
+    DeviceProfile profile = lost->profile();
+    std::string feature_key = feature_key_of(lost->device());
+    static_uploads_.forget();
+    const std::lock_guard lock(mutex_);
+    std::swap(engine_, lost);  // the lost one goes without the lock, with the last that uses it
+    profile_ = std::move(profile);
+    feature_key_ = std::move(feature_key);
+    ++recoveries_;
+    return {};
+  });
 }
 
 PipelineCacheSnapshot VulkanBackend::pipeline_cache_snapshot() const {
@@ -153,10 +167,13 @@ MetricSnapshot VulkanBackend::metric_snapshot() const {
 namespace felsite {
 
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options) {
-  const vk::DeviceWish wish{.device = options.device, .mask = options.mask};
-  return vk::VulkanBackend::make({.open = [wish] { return vk::open_device(wish); },
-                                  .cache_folder = vk::cache_folder(),
-                                  .static_budget = options.static_upload_budget});
+  return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
+    const vk::DeviceWish wish{.device = options.device, .mask = options.mask};
+    return vk::VulkanBackend::make({.open = [wish] { return vk::open_device(wish); },
+                                    .cache_folder = vk::cache_folder(),
+                                    .static_budget = options.static_upload_budget,
+                                    .grace = options.closing_grace});
+  });
 }
 
 }  // namespace felsite

@@ -9,8 +9,11 @@
 #include <mutex>
 #include <optional>
 
-#include "dispatch/call_gate.h"
+#include "base/guarded.h"
+#include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
+#include "dispatch/dispatch_thread.h"
+#include "dispatch/host_split.h"
 #include "dispatch/static_uploads.h"
 #include "dispatch/trace.h"
 #include "felsite/backend.h"
@@ -27,6 +30,7 @@ struct BackendSettings {
   std::uint64_t static_budget = std::uint64_t{256} << 20;
   // How long closing the device waits for work that is still under way.
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
+  std::shared_ptr<MemoryBudget> budget{};  // other than Memory chooses
 };
 
 class VulkanBackend final : public Backend {
@@ -89,22 +93,21 @@ class VulkanBackend final : public Backend {
   template <class Work>
   auto call(std::string_view name, Work work) const
       -> decltype(work(std::declval<std::shared_ptr<Engine>&>())) {
-    const dispatch::HostSlice slice(name);
-    const auto ticket = gate_.enter();
-    if (!ticket) return std::unexpected(ticket.error());
-    auto open = engine();
-    if (!open) return std::unexpected(std::move(open.error()));
-    try {
-      auto result = work(*open);
+    using Outcome = decltype(work(std::declval<std::shared_ptr<Engine>&>()));
+    return base::guarded([&]() -> Outcome {
+      const dispatch::HostSlice slice(name);
+      auto ticket = gate_->enter();
+      if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
+      auto open = engine();
+      if (!open) return std::unexpected(std::move(open.error()));
+      Outcome result = base::guarded([&] { return work(*open); });
       if (!result) return std::unexpected((*open)->noted(std::move(result.error())));
       return result;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected((*open)->noted(dispatch::host_out_of_memory()));
-    }
+    });
   }
 
-  // For looks that are no calls of their own: DispatchFailed after a shutdown.
-  Result<dispatch::CallGate::Ticket> enter() const { return gate_.enter(); }
+  // For what the backend makes, and is asked by later.
+  dispatch::BackendLink<VulkanBackend> link();
 
   // What is only kept to be fast makes room where memory is short.
   template <class Make>
@@ -122,11 +125,23 @@ class VulkanBackend final : public Backend {
   Result<std::shared_ptr<Recording>> take_or_record(
       Engine& engine, const ir::Fingerprint& key,
       const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
+  // One plain dispatch, within a call.
+  Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine, const ir::Program& program,
+                                  std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
+                                  const DispatchConfig& config);
+  dispatch::SegmentRunner split_runner(std::shared_ptr<Engine> engine,
+                                       const dispatch::StopFlag* stop);
+  Result<std::unique_ptr<PendingDispatch>> start_host_split(const std::shared_ptr<Engine>& engine,
+                                                            const ir::Program& program,
+                                                            std::span<const ByteSpan> inputs,
+                                                            const DispatchConfig& config);
   std::shared_ptr<Engine> current() const;
+  Error on_last_device(Error error) const;
   Result<std::shared_ptr<Engine>> open_engine() const;
 
   const BackendSettings settings_;
-  mutable dispatch::CallGate gate_;
+  // Shared with all that the backend made, and outlives it with them.
+  const std::shared_ptr<dispatch::CallGate> gate_ = std::make_shared<dispatch::CallGate>();
   mutable std::mutex mutex_;  // of the engine's pointer, and what is told about its device
   std::shared_ptr<Engine> engine_;
   DeviceProfile profile_;

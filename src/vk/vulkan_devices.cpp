@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/guarded.h"
 #include "felsite/vulkan.h"
 #include "vk/device.h"
 #include "vk/device_capabilities.h"
@@ -121,37 +122,43 @@ VulkanDeviceInfo describe(const vk::DeviceSnapshot& snapshot, const vk::DeviceVe
 std::vector<VulkanFeature> vulkan_runtime_features() { return runtime_features({}, nullptr); }
 
 Result<void> check_vulkan_mask(std::string_view list) {
-  const std::string for_kernels = vk::split_mask(list, {}).for_kernels;
-  if (auto mask = codegen::apply_mask(codegen::all_capabilities(), for_kernels); !mask) {
-    return std::unexpected(vk::with_runtime_names(std::move(mask.error())));
-  }
-  return {};
+  return base::guarded([&]() -> Result<void> {
+    const std::string for_kernels = vk::split_mask(list, {}).for_kernels;
+    if (auto mask = codegen::apply_mask(codegen::all_capabilities(), for_kernels); !mask) {
+      return std::unexpected(vk::with_runtime_names(std::move(mask.error())));
+    }
+    return {};
+  });
 }
 
 Result<codegen::Capabilities> vulkan_capabilities(const VulkanOptions& options) {
-  const auto devices = vk::list_devices();
-  if (!devices) return std::unexpected(devices.error());
-  const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
-  const auto chosen = vk::choose_device(*devices, wish.device);
-  if (!chosen) return std::unexpected(chosen.error());
-  return codegen::apply_mask(vk::capabilities_of((*devices)[*chosen]),
-                             vk::split_mask(wish.mask, {}).for_kernels);
+  return base::guarded([&]() -> Result<codegen::Capabilities> {
+    const auto devices = vk::list_devices();
+    if (!devices) return std::unexpected(devices.error());
+    const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
+    const auto chosen = vk::choose_device(*devices, wish.device);
+    if (!chosen) return std::unexpected(chosen.error());
+    return codegen::apply_mask(vk::capabilities_of((*devices)[*chosen]),
+                               vk::split_mask(wish.mask, {}).for_kernels);
+  });
 }
 
 Result<std::vector<VulkanDeviceInfo>> list_vulkan_devices(const VulkanOptions& options) {
-  const auto snapshots = vk::list_devices();
-  if (!snapshots) return std::unexpected(snapshots.error());
-  const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
-  const std::vector<vk::DeviceVerdict> verdicts = vk::judge_devices(*snapshots, wish);
-  std::vector<VulkanDeviceInfo> infos;
-  for (std::size_t i = 0; i < snapshots->size(); ++i) {
-    const auto plan =
-        verdicts[i].usable ? std::optional(vk::plan_opening((*snapshots)[i], wish)) : std::nullopt;
-    const bool planned = plan && *plan;
-    infos.push_back(describe((*snapshots)[i], verdicts[i], planned ? &**plan : nullptr));
-    infos.back().position = i;
-  }
-  return infos;
+  return base::guarded([&]() -> Result<std::vector<VulkanDeviceInfo>> {
+    const auto snapshots = vk::list_devices();
+    if (!snapshots) return std::unexpected(snapshots.error());
+    const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
+    const std::vector<vk::DeviceVerdict> verdicts = vk::judge_devices(*snapshots, wish);
+    std::vector<VulkanDeviceInfo> infos;
+    for (std::size_t i = 0; i < snapshots->size(); ++i) {
+      const auto plan = verdicts[i].usable ? std::optional(vk::plan_opening((*snapshots)[i], wish))
+                                           : std::nullopt;
+      const bool planned = plan && *plan;
+      infos.push_back(describe((*snapshots)[i], verdicts[i], planned ? &**plan : nullptr));
+      infos.back().position = i;
+    }
+    return infos;
+  });
 }
 
 }  // namespace felsite

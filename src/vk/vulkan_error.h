@@ -1,7 +1,7 @@
 // From a VkResult to Felsite's error type.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <string>
 #include <string_view>

@@ -31,11 +31,12 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
 
 // Before the host writes or reads in place.
 template <class Range>
-Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of) {
+Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of,
+                          std::chrono::nanoseconds timeout = kNoTimeout) {
   for (const Range& range : ranges) {
     const BufferSlice& slice = std::invoke(slice_of, range);
     if (!slice.buffer->is_mapped()) continue;
-    if (auto unused = engine.until_unused(*slice.buffer); !unused) return unused;
+    if (auto unused = engine.until_unused(*slice.buffer, timeout); !unused) return unused;
   }
   return {};
 }
@@ -45,12 +46,15 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
                            std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
                            const SubmissionConfig& config) {
   const std::span<const BufferSlice> targets = recording->sequence().uploads;
-  if (auto unused = until_unused(engine, targets, std::identity{}); !unused) {
+  const std::chrono::nanoseconds timeout = config.timeout.value_or(kNoTimeout);
+  const auto begin = std::chrono::steady_clock::now();
+  if (auto unused = until_unused(engine, targets, std::identity{}, timeout); !unused) {
     return std::unexpected(std::move(unused.error()));
   }
   auto running = engine.start(std::move(recording), uploads);
   if (!running) return std::unexpected(std::move(running.error()));
-  auto timing = engine.finish(*running, config.timeout.value_or(kNoTimeout));
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  auto timing = engine.finish(*running, timeout == kNoTimeout ? timeout : timeout - waited);
   recording = std::move(running->recording);
   if (!timing) return timing;
   if (auto read = read_all(*recording, outputs); !read) {
@@ -85,25 +89,46 @@ Result<void> tell_passes(Engine& engine, const Recording& recording, DispatchTim
   return {};
 }
 
+// A recording in a caller's hands.
+struct HeldRecording final : Engine::Held {
+  std::mutex mutex;
+  std::shared_ptr<Engine> engine;  // before the recording, which needs it until its end
+  std::shared_ptr<Recording> recording;
+
+  void let_go() override {
+    const std::lock_guard lock(mutex);
+    recording.reset();
+    engine.reset();
+  }
+  std::shared_ptr<Recording> take_user(const Buffer& buffer) override {
+    const std::unique_lock idle(mutex, std::try_to_lock);
+    if (!idle || recording == nullptr || !recording->uses(&buffer)) return nullptr;
+    return std::move(recording);
+  }
+};
+
 class VulkanRecording final : public RecordedSequence {
  public:
-  VulkanRecording(const VulkanBackend& backend, std::shared_ptr<Engine> engine,
+  VulkanRecording(dispatch::BackendLink<VulkanBackend> link, std::shared_ptr<Engine> engine,
                   std::shared_ptr<Recording> recording, const ResidentSubmission& submission,
                   SubmissionConfig config)
-      : backend_(backend),
-        engine_(std::move(engine)),
+      : link_(std::move(link)),
         config_(std::move(config)),
         uploads_(submission.uploads.begin(), submission.uploads.end()) {
+    held_->engine = std::move(engine);
     held_->recording = std::move(recording);
-    engine_->watch_over(held_);
+    held_->engine->watch_over(held_);
     for (const ResidentUpload& upload : uploads_) recorded_bytes_.push_back(upload.bytes);
     note_handles(submission);
   }
+  ~VulkanRecording() override { held_->let_go(); }
 
   Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
                                   std::span<const ByteSpan> uploads) override {
-    return backend_.call("run recording", [&](const std::shared_ptr<Engine>& now) {
-      return run_on(now, outputs, uploads);
+    return link_.call([&](VulkanBackend& backend) {
+      return backend.call("run recording", [&](const std::shared_ptr<Engine>& now) {
+        return run_on(now, outputs, uploads);
+      });
     });
   }
 
@@ -126,7 +151,7 @@ class VulkanRecording final : public RecordedSequence {
 
   // Handles can only have become invalid where something was freed since the last look.
   Result<void> check_handles(Engine& now) {
-    if (&now != engine_.get()) {
+    if (&now != held_->engine.get()) {
       held_->recording.reset();
       return std::unexpected(Error{.code = ErrorCode::InvalidHandle,
                                    .message = "The recording was made on a device that was lost.",
@@ -172,9 +197,8 @@ class VulkanRecording final : public RecordedSequence {
     return timing;
   }
 
-  const VulkanBackend& backend_;
-  const std::shared_ptr<Engine> engine_;
-  const std::shared_ptr<Engine::Held> held_ = std::make_shared<Engine::Held>();
+  const dispatch::BackendLink<VulkanBackend> link_;
+  const std::shared_ptr<HeldRecording> held_ = std::make_shared<HeldRecording>();
   const SubmissionConfig config_;
   const std::vector<ResidentUpload> uploads_;
   std::vector<ByteSpan> recorded_bytes_;
@@ -203,9 +227,20 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
       if (!buffer) return std::unexpected(std::move(buffer.error()));
       buffers.push_back(std::move(*buffer));
     }
+    // All or nothing, and what is freed again needs no memory.
     std::vector<ResidentHandle> handles;
-    for (SharedBuffer& buffer : buffers) handles.push_back(engine.buffers().add(std::move(buffer)));
-    return handles;
+    handles.reserve(buffers.size());
+    auto added = base::guarded([&]() -> Result<void> {
+      for (SharedBuffer& buffer : buffers) {
+        handles.push_back(engine.buffers().add(std::move(buffer)));
+      }
+      return {};
+    });
+    if (added) return handles;
+    for (const ResidentHandle& handle : handles) {
+      static_cast<void>(engine.buffers().remove(handle));
+    }
+    return std::unexpected(std::move(added.error()));
   };
   return call("allocate_resident", [&](const std::shared_ptr<Engine>& engine) {
     return with_room(*engine, [&] { return allocate(*engine); });
@@ -216,11 +251,11 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
 Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
   auto made = Backend::allocate_device_buffer(bytes, std::move(label));
   if (!made) return made;
-  const auto engine = current();
-  if (engine == nullptr) return made;
-  if (const auto buffer = engine->buffers().find(made->resident)) {
-    (*buffer)->name(made->label);
-  }
+  base::best_effort([&] {
+    const auto engine = current();
+    if (engine == nullptr) return;
+    if (const auto buffer = engine->buffers().find(made->resident)) (*buffer)->name(made->label);
+  });
   return made;
 }
 
@@ -339,7 +374,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
         give_back(*engine, key, std::move(*recording), removals);
         return ran;
       });
-  if (!timing) timing.error().context.program = program.name();
+  if (!timing) base::set_if_possible(timing.error().context.program, program.name());
   return timing;
 }
 
@@ -354,7 +389,7 @@ Result<std::unique_ptr<RecordedSequence>> VulkanBackend::record_resident(
           return engine->record(std::move(*sequence));
         });
         if (!recording) return std::unexpected(std::move(recording.error()));
-        return std::make_unique<VulkanRecording>(*this, engine, std::move(*recording), submission,
+        return std::make_unique<VulkanRecording>(link(), engine, std::move(*recording), submission,
                                                  config);
       });
 }

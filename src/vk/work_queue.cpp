@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/guarded.h"
 #include "dispatch/counters.h"
 
 namespace felsite::vk {
@@ -30,7 +31,7 @@ Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue
 WorkQueue::~WorkQueue() = default;
 
 Result<void> WorkQueue::make_timeline() {
-  const VolkDeviceTable& functions = device_.functions();
+  const DeviceFunctions& functions = device_.functions();
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -44,24 +45,25 @@ Result<void> WorkQueue::make_timeline() {
   return {};
 }
 
-// With the lock held. A fence that a thread still waits for is not free.
-Result<std::shared_ptr<Owned<VkFence>>> WorkQueue::free_fence() {
-  const VolkDeviceTable& functions = device_.functions();
-  for (auto& fence : free_fences_) {
-    if (fence.use_count() != 1) continue;
-    const VkFence handle = fence->get();
+// With the lock held: one row, to go among those under way. A fence that a thread still waits for
+// is not free.
+Result<std::list<WorkQueue::Fence>> WorkQueue::free_fence() {
+  const DeviceFunctions& functions = device_.functions();
+  std::list<Fence> taken;
+  for (auto free = free_fences_.begin(); free != free_fences_.end(); ++free) {
+    if (free->fence.use_count() != 1) continue;
+    const VkFence handle = free->fence->get();
     const VkResult reset = functions.vkResetFences(device_.handle(), 1, &handle);
     if (reset != VK_SUCCESS) return std::unexpected(device_.error(reset, "reset a fence"));
-    std::swap(fence, free_fences_.back());
-    auto taken = std::move(free_fences_.back());
-    free_fences_.pop_back();
+    taken.splice(taken.begin(), free_fences_, free);
     return taken;
   }
   VkFenceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   auto made = device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence, info, name_);
   if (!made) return std::unexpected(std::move(made.error()));
-  return std::make_shared<Owned<VkFence>>(std::move(*made));
+  taken.push_back({0, std::make_shared<Owned<VkFence>>(std::move(*made))});
+  return taken;
 }
 
 Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, const WorkQueue* other,
@@ -78,7 +80,7 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
   const VkSemaphore signalled = timeline_.get();
   const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
   VkSemaphore waited = VK_NULL_HANDLE;
-  std::shared_ptr<Owned<VkFence>> fence;
+  std::list<Fence> fence;  // one or none
   if (signalled != VK_NULL_HANDLE) {
     values.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
     values.signalSemaphoreValueCount = 1;
@@ -100,20 +102,21 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
     fence = std::move(*taken);
   }
   const VkResult result = device_.functions().vkQueueSubmit(
-      queue_, 1, &info, fence != nullptr ? fence->get() : VK_NULL_HANDLE);
+      queue_, 1, &info, fence.empty() ? VK_NULL_HANDLE : fence.front().fence->get());
   if (result == VK_ERROR_DEVICE_LOST) lost_ = true;
   if (result != VK_SUCCESS) {
-    if (fence != nullptr) free_fences_.push_back(std::move(fence));
+    free_fences_.splice(free_fences_.end(), fence);
     return std::unexpected(device_.error(result, "submit work"));
   }
   dispatch::count(Counter::Submissions);
   last_ = ticket;
-  if (fence != nullptr) fences_.push_back({ticket, std::move(fence)});
+  if (!fence.empty()) fence.front().ticket = ticket;
+  fences_.splice(fences_.end(), fence);
   return ticket;
 }
 
 // With the lock held: notes what has ended, and gives back what was kept for it.
-std::vector<WorkQueue::Kept> WorkQueue::poll() {
+WorkQueue::Place WorkQueue::poll() {
   if (timeline_.get() != VK_NULL_HANDLE) {
     std::uint64_t value = 0;
     const VkResult result =
@@ -127,21 +130,20 @@ std::vector<WorkQueue::Kept> WorkQueue::poll() {
     if (status == VK_ERROR_DEVICE_LOST) lost_ = true;
     if (status != VK_SUCCESS && !lost_) break;
     done_ = std::max(done_, fences_.front().ticket);
-    free_fences_.push_back(std::move(fences_.front().fence));
-    fences_.pop_front();
+    free_fences_.splice(free_fences_.end(), fences_, fences_.begin());
   }
   if (lost_) done_ = last_;
-  std::vector<Kept> ended;
-  std::erase_if(kept_, [&](Kept& kept) {
-    if (kept.ticket > done_) return false;
-    ended.push_back(std::move(kept));
-    return true;
-  });
+  Place ended;
+  for (auto kept = kept_.begin(); kept != kept_.end();) {
+    const auto next = std::next(kept);
+    if (kept->ticket <= done_) ended.splice(ended.end(), kept_, kept);
+    kept = next;
+  }
   return ended;
 }
 
 bool WorkQueue::is_done(Ticket ticket) {
-  std::vector<Kept> ended;  // let go without the lock
+  Place ended;  // let go without the lock
   const std::lock_guard lock(mutex_);
   if (ticket > done_) ended = poll();
   return ticket <= done_;
@@ -180,7 +182,7 @@ Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
     return std::unexpected(result == VK_TIMEOUT ? timed_out()
                                                 : device_.error(result, "finish the work"));
   }
-  std::vector<Kept> ended;
+  Place ended;
   const std::lock_guard lock(mutex_);
   done_ = std::max(done_, ticket);
   if (!fences_.empty() || !kept_.empty()) ended = poll();
@@ -193,10 +195,11 @@ Error WorkQueue::timed_out() const {
   return error;
 }
 
-void WorkQueue::keep(Ticket ticket, std::shared_ptr<void> resources) {
-  std::vector<Kept> ended;
+void WorkQueue::keep(Ticket ticket, std::shared_ptr<void> resources, Place place) noexcept {
+  place.front() = {ticket, std::move(resources)};
+  Place ended;
   const std::lock_guard lock(mutex_);
-  kept_.push_back({ticket, std::move(resources)});
+  kept_.splice(kept_.end(), place);
   ended = poll();
 }
 
@@ -206,7 +209,7 @@ Ticket WorkQueue::last_ticket() {
 }
 
 std::uint64_t WorkQueue::in_flight() {
-  std::vector<Kept> ended;
+  Place ended;
   const std::lock_guard lock(mutex_);
   ended = poll();
   return last_ - done_;
@@ -219,9 +222,9 @@ bool WorkQueue::drain(std::chrono::nanoseconds grace) {
   if (last == 0) return true;
   while (true) {
     const Clock::duration left = std::max(end - Clock::now(), Clock::duration::zero());
-    const auto waited = wait(last, left);
+    const auto waited = base::guarded([&] { return wait(last, left); });
     {
-      std::vector<Kept> ended;
+      Place ended;
       const std::lock_guard lock(mutex_);
       ended = poll();
       if (done_ >= last) return true;
@@ -231,14 +234,6 @@ bool WorkQueue::drain(std::chrono::nanoseconds grace) {
     if (time_is_over || left == Clock::duration::zero()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-}
-
-void WorkQueue::leak() {
-  device_.leave_open();
-  const std::lock_guard lock(mutex_);
-  new std::vector<Kept>(std::move(kept_));
-  new Owned<VkSemaphore>(std::move(timeline_));
-  new std::deque<Fence>(std::move(fences_));
 }
 
 }  // namespace felsite::vk

@@ -3,11 +3,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "vk/device.h"
 
@@ -35,8 +34,15 @@ class WorkQueue {
   Result<void> wait(Ticket ticket, std::chrono::nanoseconds timeout);
   // What `wait` says then.
   Error timed_out() const;
-  // Holds what a submission uses when its owner will not wait for it any longer.
-  void keep(Ticket ticket, std::shared_ptr<void> resources);
+  // Holds what a submission uses when its owner will not wait for it any longer. The place is made
+  // before the submission: once something runs, keeping it must not need memory.
+  struct Kept {
+    Ticket ticket = 0;
+    std::shared_ptr<void> resources;
+  };
+  using Place = std::list<Kept>;
+  static Place make_place() { return Place(1); }
+  void keep(Ticket ticket, std::shared_ptr<void> resources, Place place) noexcept;
 
   // Whether a submission, a wait or a look has been told so. Then nothing is submitted any more.
   bool is_lost() const { return lost_; }
@@ -44,24 +50,20 @@ class WorkQueue {
   std::uint64_t in_flight();
   // Waits for everything; false if something has not ended after `grace`.
   bool drain(std::chrono::nanoseconds grace);
-  // What is kept for work that never ends stays for the rest of the process.
-  void leak();
+  // For work that never ends: the queue then has to stay for the rest of the process, too.
+  void leave_device_open() { device_.leave_open(); }
 
  private:
   struct Fence {
-    Ticket ticket;
+    Ticket ticket = 0;
     std::shared_ptr<Owned<VkFence>> fence;
-  };
-  struct Kept {
-    Ticket ticket;
-    std::shared_ptr<void> resources;
   };
 
   WorkQueue(Device& device, VkQueue queue, std::string_view name)
       : device_(device), queue_(queue), name_(name) {}
   Result<void> make_timeline();
-  Result<std::shared_ptr<Owned<VkFence>>> free_fence();
-  std::vector<Kept> poll();
+  Result<std::list<Fence>> free_fence();
+  Place poll();
   VkResult wait_timeline(Ticket ticket, std::uint64_t timeout_ns) const;
 
   Device& device_;
@@ -75,9 +77,10 @@ class WorkQueue {
   std::mutex mutex_;  // of everything below
   Ticket last_ = 0;
   Ticket done_ = 0;
-  std::deque<Fence> fences_;  // of submissions under way
-  std::vector<std::shared_ptr<Owned<VkFence>>> free_fences_;
-  std::vector<Kept> kept_;
+  // Lists, between which rows go without memory being asked for.
+  std::list<Fence> fences_;  // of submissions under way
+  std::list<Fence> free_fences_;
+  Place kept_;
 };
 
 }  // namespace felsite::vk

@@ -1,5 +1,6 @@
 // Atomics, subgroups, asynchronous copies and traps on the device.
 #include "support/on_device.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -138,7 +139,8 @@ TEST_CASE("subgroup operations, native and through workgroup memory") {
 }
 
 TEST_CASE("subgroup operations in divergent control flow concern the active lanes") {
-  if (!device_mask().has(Feature::LinearSubgroups)) return;
+  FELSITE_SKIP_IF(!device_mask().has(Feature::LinearSubgroups),
+                  "the driver is not known for linear subgroups");
   check_on_device(R"(program divergent workgroup(32) {
   readonly x: f32[];
   output b: u64[32];

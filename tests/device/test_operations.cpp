@@ -6,6 +6,7 @@
 #include "felsite/literal.h"
 #include "ir/op_tables.h"
 #include "support/on_device.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -180,7 +181,7 @@ TEST_CASE("casts and bitcasts, nothing optional") { check_casts(bare_mask()); }
 TEST_CASE("loads, fma and select, nothing optional") { check_others(bare_mask()); }
 
 TEST_CASE("f64 on a device without 64-bit integers") {
-  if (!device_mask().has(Feature::Float64)) return;
+  FELSITE_SKIP_IF(!device_mask().has(Feature::Float64), "the device lacks f64");
   const codegen::Capabilities mask = device_mask()
                                          .without(Feature::Int64)
                                          .without(Feature::Atomics64)

@@ -1,6 +1,7 @@
 // What an explanation says, against numbers that were worked out by hand.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -35,6 +36,10 @@ Explanation explained(std::string_view text, const DispatchConfig& config = {},
 
 ExplainInputs sizes(std::vector<std::optional<std::uint64_t>> bytes) {
   return {.bytes = std::move(bytes), .indirect_grid = {}};
+}
+
+ExplainInputs with_source(std::string_view text) {
+  return {.bytes = {}, .indirect_grid = {}, .source = std::string(text)};
 }
 
 // "buffer role buffer role …"
@@ -89,7 +94,7 @@ constexpr std::string_view kThree =
 }  // namespace
 
 TEST_CASE("the roles of buffers follow what each segment does with them") {
-  const Explanation e = explained(kThree, {}, sizes({32, 32, 32}));
+  const Explanation e = explained(kThree, {.grid_sync = GridSync::Resident}, sizes({32, 32, 32}));
   REQUIRE(e.segments.size() == 3);
   CHECK(uses(e, 0) == "a readonly, b accumulator, c carried");
   CHECK(uses(e, 1) == "b readonly, c carried, d writeonly");
@@ -99,8 +104,106 @@ TEST_CASE("the roles of buffers follow what each segment does with them") {
   CHECK(e.kept.bytes == 0u);
   CHECK(barriers(e) == "0>1: b RAW\n1>2: d WAW\n");
   CHECK(order(e.order) == "0 1 2");
-  CHECK(e.launches == 1u);  // eight invocations are one workgroup of 128
-  CHECK(e.route == "one workgroup");
+  CHECK(e.launches == 3u);
+  CHECK(e.route == "resident");
+}
+
+TEST_CASE("what runs as one dispatch has native barriers, and nothing that only a cut needs") {
+  constexpr std::string_view text =
+      "program p workgroup(4) { readwrite x: u32[8]; let i = invocation.x; let v = x[i];"
+      " gridsync; x[i ^ 1] = v; }";
+  const Explanation cut = explained(text, {.grid_sync = GridSync::Resident});
+  CHECK(!is_one_dispatch(cut));
+  CHECK(barriers(cut) == "0>1: x WAR spill RAW\n");
+  CHECK(cut.spills.size() == 1);
+  CHECK(cut.buffers.size() == 2);
+  CHECK(!to_text(cut).contains("native barrier"));
+  CHECK(to_html(cut).contains("class='pill'"));
+
+  const Explanation one = explained(text);  // eight invocations are one workgroup of 128
+  CHECK(one.route == "one workgroup");
+  CHECK(is_one_dispatch(one));
+  CHECK(one.launches == 1u);
+  CHECK(one.barriers.empty());
+  CHECK(one.spills.empty());
+  CHECK(one.kept.bytes == 0u);
+  REQUIRE(one.buffers.size() == 1);
+  CHECK(one.buffers[0].name == "x");
+  CHECK(uses(one, 0) == "x readonly");
+  CHECK(one.segments[0].stored.empty());
+  CHECK(to_text(one).contains("  ── native barrier\n"));
+  CHECK(to_html(one).contains("native barrier"));
+  CHECK(!to_html(one).contains("class='pill'"));
+  CHECK(!to_html(one).contains("Barriers between launches"));
+}
+
+TEST_CASE("a loop in a loop tells its trips each time and in all") {
+  const auto text_of = [](std::string_view inner) {
+    return to_text(explained(
+        fmt::format("program p workgroup(4) {{ readwrite x: u32[8]; let i = invocation.x;"
+                    " loop a in 1..4 {{ x[i] = a; loop b in {} {{ x[i] = x[i] + b; gridsync; }} }}"
+                    " x[i] = 0; }}",
+                    inner),
+        {.grid_sync = GridSync::Resident}));
+  };
+  CHECK(text_of("0..5").contains("repeat a in 1..4: 3 trips\n"));
+  CHECK(text_of("0..5").contains("repeat b in 0..5: 5 trips each time, 15 in all\n"));
+  // 1 + 2 + 3: not the same each time.
+  CHECK(text_of("0..a").contains("repeat b in 0..a: 6 trips in all, begun 3 times\n"));
+}
+
+TEST_CASE("the lines of the source tell their segments and grid barriers") {
+  constexpr std::string_view text =
+      "// a comment\n"
+      "program p workgroup(4) {\n"
+      "  readwrite x: u32[8];\n"
+      "  let i = invocation.x;\n"
+      "  gridsync;\n"
+      "  loop k in 0..2 {\n"
+      "    if x[i] > k {\n"
+      "      x[i] = k;\n"
+      "    }\n"
+      "    gridsync; x[i ^ 1] = 1;\n"
+      "  }\n"
+      "  x[i] = 0;\n"
+      "}\n";
+  const auto lines_of = [](const Explanation& e) {
+    std::string lines;
+    for (const ExplainedLine& line : e.source) {
+      lines += fmt::format("{}{}|", fmt::join(line.segments, "+"), line.grid_barrier ? "!" : "");
+    }
+    return lines;
+  };
+  const Explanation e = explained(text, {}, with_source(text));
+  REQUIRE(e.source.size() == 13);
+  CHECK(e.source[0].text == "// a comment");
+  CHECK(lines_of(e) == "|||0|!||2|2|2|3!||4||");
+  CHECK(e.segments.size() == 5);  // segment 1, before the loop, is empty
+
+  // Another text, or none: the program is printed.
+  const Explanation printed = explained(text, {}, with_source("program q"));
+  REQUIRE(!printed.source.empty());
+  CHECK(printed.source[0].text == "program p workgroup(4) {");
+  CHECK(lines_of(printed).contains("0|!|"));
+  CHECK(lines_of(explained(text)) == lines_of(printed));
+}
+
+TEST_CASE("the page shows the source beside its segments, with titles and roles") {
+  const std::string text =
+      "program p workgroup(4) { readwrite x: u32[];\n let i = invocation.x; let v = x[i];\n"
+      " gridsync;\n x[i ^ 1] = v; }";
+  const std::string page =
+      to_html(explained(text, {.grid_sync = GridSync::Resident}, with_source(text)));
+  for (const char* part :
+       {"<html lang='en'>", "<meta name='viewport'", "<main>", "</main>", "<title>p: how it runs",
+        "role='img'", "aria-describedby='steps'", "<ol class='steps' id='steps'>",
+        "<th scope='col'>because of</th>", "role='region'",
+        "<li class='cut'><span class='of'>barrier</span><span class='no'>3</span> gridsync;</li>",
+        "<li class='odd '><span class='of'>1</span><span class='no'>4</span> x[i ^ 1] = v; "
+        "}</li>"}) {
+    CAPTURE(part);
+    CHECK(page.contains(part));
+  }
 }
 
 TEST_CASE("the traffic is inputs and outputs once, or those of each segment") {

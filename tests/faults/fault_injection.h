@@ -1,12 +1,14 @@
-// Makes Vulkan fail: stands between the library and the driver in volk's tables, in the functions
-// of the instance and in those of the loader.
+// Makes Vulkan fail: stands between the library and the driver in the functions of the device, of
+// the instance and of the loader.
 #pragma once
 
 #include <tuple>
 #include <type_traits>
 
 #include "faults/fault_state.h"
+#include "vk/device_functions.h"
 #include "vk/instance_functions.h"
+#include "vk/loader.h"
 
 namespace felsite::test {
 
@@ -64,10 +66,10 @@ auto stand_in(R(VKAPI_PTR* real)(Args...), const char* name, int made) -> R(VKAP
 
 // Every function of the device that can fail and that Felsite or the allocator calls, and every one
 // that destroys something.
-inline void intercept_device(VolkDeviceTable& table) {
+inline void intercept_device(vk::DeviceFunctions& table) {
   idle_functions() = {table.vkDeviceWaitIdle, table.vkQueueWaitIdle};
 #define FELSITE_INTERCEPT(function, made) \
-  table.function = stand_in<&VolkDeviceTable::function>(table.function, #function, made)
+  table.function = stand_in<&vk::DeviceFunctions::function>(table.function, #function, made)
   FELSITE_INTERCEPT(vkCreateBuffer, +1);
   FELSITE_INTERCEPT(vkDestroyBuffer, -1);
   FELSITE_INTERCEPT(vkAllocateMemory, +1);
@@ -146,41 +148,32 @@ inline void intercept_instance(vk::InstanceFunctions& instance) {
   if (instance.properties2 != found.properties2) real = found;
 }
 
-// The functions of the loader, which volk has in global variables, as long as this object lives.
-// The loader must be open, and no instance.
+// The functions of the loader, as long as this object lives. The loader must be open, and no
+// instance.
 class LoaderFaults {
  public:
   LoaderFaults() {
+    using Functions = vk::LoaderFunctions;
     real();
-    vkCreateInstance = stand_in<&vkCreateInstance>(vkCreateInstance, "vkCreateInstance", +1);
-    vkEnumerateInstanceExtensionProperties = stand_in<&vkEnumerateInstanceExtensionProperties>(
-        vkEnumerateInstanceExtensionProperties, "vkEnumerateInstanceExtensionProperties", 0);
-    vkEnumerateInstanceLayerProperties = stand_in<&vkEnumerateInstanceLayerProperties>(
-        vkEnumerateInstanceLayerProperties, "vkEnumerateInstanceLayerProperties", 0);
+    Functions& loader = vk::loader();
+    loader.create_instance =
+        stand_in<&Functions::create_instance>(loader.create_instance, "vkCreateInstance", +1);
+    loader.enumerate_instance_extensions = stand_in<&Functions::enumerate_instance_extensions>(
+        loader.enumerate_instance_extensions, "vkEnumerateInstanceExtensionProperties", 0);
+    loader.enumerate_instance_layers = stand_in<&Functions::enumerate_instance_layers>(
+        loader.enumerate_instance_layers, "vkEnumerateInstanceLayerProperties", 0);
     // What an instance needs before anybody could edit its functions comes through this one.
-    vkGetInstanceProcAddr = [](VkInstance instance, const char* name) {
-      return replaced(real().get(instance, name), name);
+    loader.get_instance_proc_addr = [](VkInstance instance, const char* name) {
+      return replaced(real().get_instance_proc_addr(instance, name), name);
     };
   }
-  ~LoaderFaults() {
-    vkCreateInstance = real().create;
-    vkEnumerateInstanceExtensionProperties = real().extensions;
-    vkEnumerateInstanceLayerProperties = real().layers;
-    vkGetInstanceProcAddr = real().get;
-  }
+  ~LoaderFaults() { vk::loader() = real(); }
   LoaderFaults(const LoaderFaults&) = delete;
   LoaderFaults& operator=(const LoaderFaults&) = delete;
 
  private:
-  struct Real {
-    PFN_vkCreateInstance create;
-    PFN_vkEnumerateInstanceExtensionProperties extensions;
-    PFN_vkEnumerateInstanceLayerProperties layers;
-    PFN_vkGetInstanceProcAddr get;
-  };
-  static const Real& real() {
-    static const Real functions{vkCreateInstance, vkEnumerateInstanceExtensionProperties,
-                                vkEnumerateInstanceLayerProperties, vkGetInstanceProcAddr};
+  static const vk::LoaderFunctions& real() {
+    static const vk::LoaderFunctions functions = vk::loader();
     return functions;
   }
 

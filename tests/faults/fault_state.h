@@ -2,7 +2,7 @@
 // chosen, and every object that is made and destroyed is counted too.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,7 +16,16 @@
 
 namespace felsite::test {
 
-enum class FaultKind : std::uint8_t { HostMemory, DeviceMemory, Lost, Timeout, MapFailed, Broken };
+enum class FaultKind : std::uint8_t {
+  HostMemory,
+  DeviceMemory,
+  PoolMemory,
+  Lost,
+  Timeout,
+  MapFailed,
+  Incomplete,
+  Broken
+};
 
 inline VkResult result_of(FaultKind kind) {
   switch (kind) {
@@ -24,12 +33,16 @@ inline VkResult result_of(FaultKind kind) {
       return VK_ERROR_OUT_OF_HOST_MEMORY;
     case FaultKind::DeviceMemory:
       return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    case FaultKind::PoolMemory:
+      return VK_ERROR_OUT_OF_POOL_MEMORY;
     case FaultKind::Lost:
       return VK_ERROR_DEVICE_LOST;
     case FaultKind::Timeout:
       return VK_TIMEOUT;
     case FaultKind::MapFailed:
       return VK_ERROR_MEMORY_MAP_FAILED;
+    case FaultKind::Incomplete:
+      return VK_INCOMPLETE;
     case FaultKind::Broken:
       return VK_ERROR_UNKNOWN;
   }
@@ -48,7 +61,9 @@ struct FaultState {
   std::atomic<bool> failed = false;
   std::atomic<bool> stays_lost = false;  // after a fault of kind Lost every call fails so
   std::atomic<bool> names_fail = false;  // every object that is given a name
-  std::atomic<int> alive = 0;            // objects made and not destroyed
+  // A function whose list is never complete, however often it is asked for.
+  std::atomic<const char*> never_complete = nullptr;
+  std::atomic<int> alive = 0;  // objects made and not destroyed
 
   // What the device is made to look like.
   std::atomic<std::uint32_t> most_workgroups = UINT32_MAX;  // of one dispatch, on each axis
@@ -84,6 +99,10 @@ inline std::vector<FaultKind> kinds_of(std::string_view function) {
   if (function == "vkCreateInstance") return {HostMemory, DeviceMemory, Broken};
   if (function == "vkMapMemory") return {HostMemory, DeviceMemory, MapFailed};
   if (function == "vkResetFences" || function == "vkResetCommandPool") return {DeviceMemory};
+  if (function == "vkAllocateDescriptorSets") return {HostMemory, DeviceMemory, PoolMemory};
+  if (function.starts_with("vkEnumerate") || function == "vkGetPipelineCacheData") {
+    return {HostMemory, DeviceMemory, Incomplete};
+  }
   return {HostMemory, DeviceMemory};
 }
 
@@ -123,6 +142,8 @@ inline VkResult before_call(std::string_view function) {
     state.log.emplace_back(function);
     state.kinds.push_back(kinds);
   }
+  const char* const endless = state.never_complete;
+  if (endless != nullptr && function == endless) return VK_INCOMPLETE;
   if (state.calls++ != state.fail_at) return VK_SUCCESS;
   // Not quite the same calls come each time, and no function gives what it cannot give.
   if (std::ranges::find(kinds, state.kind.load()) == kinds.end()) return VK_SUCCESS;

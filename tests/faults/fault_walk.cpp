@@ -17,13 +17,19 @@ using Clock = std::chrono::steady_clock;
 ErrorCode code_of_fault(FaultKind kind, std::string_view function) {
   switch (kind) {
     case FaultKind::HostMemory:
+      // So says the loader of a driver's file that it cannot read.
+      return function == "vkCreateInstance" ? ErrorCode::UnsupportedFeature
+                                            : ErrorCode::DeviceOutOfMemory;
     case FaultKind::DeviceMemory:
+    case FaultKind::PoolMemory:
     case FaultKind::MapFailed:
       return ErrorCode::DeviceOutOfMemory;
     case FaultKind::Lost:
       return ErrorCode::DeviceLost;
     case FaultKind::Timeout:
       return ErrorCode::Timeout;
+    case FaultKind::Incomplete:  // the list is asked for again, and is there then
+      return ErrorCode::Unknown;
     case FaultKind::Broken:
       if (function == "vkCreateInstance") return ErrorCode::UnsupportedFeature;
       return function == "vkCreateComputePipelines" ? ErrorCode::KernelCompileFailed
@@ -168,6 +174,7 @@ void check_at_rest(const AtRest& found, const AtRest& without_fault) {
 void check_error(const Error& error, FaultKind kind, std::string_view function) {
   CHECK(!error.message.empty());
   CHECK(!error.fix.empty());
+  CHECK_MESSAGE(kind != FaultKind::Incomplete, to_string(error));
   if (function == "vkEnumerateDeviceExtensionProperties") {
     // A device that does not answer is refused like one that cannot do what is needed.
     CHECK_MESSAGE(error.code == ErrorCode::UnsupportedFeature, to_string(error));

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "grid_sync/forms.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -184,7 +185,7 @@ TEST_CASE("floats halve until they are zero") {
 }
 
 TEST_CASE("f64: a change of the last bit") {
-  if (!tested_has(codegen::Feature::Float64)) return;
+  FELSITE_SKIP_IF(!tested_has(codegen::Feature::Float64), "the device lacks f64");
   check_one("f64", "x[i] = mine + 1.0f64;", six(0x1p53 - 3.0, 0x1p60), six(0x1p53, 0x1p60), 4);
 }
 

@@ -3,6 +3,7 @@
 #include "felsite/telemetry.h"
 #include "felsite/vulkan.h"
 #include "grid_sync/forms.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -38,7 +39,7 @@ Telemetry counted(Work work) {
 }  // namespace
 
 TEST_CASE("a resident run moves its inputs once and its outputs once, however long it is") {
-  if (!on_vulkan()) return;
+  FELSITE_SKIP_IF(!on_vulkan(), "the reference moves no bytes to a device");
   const ir::Program program = valid_program(kSegments);
   for (const std::uint32_t trips : {0u, 3u, 40u}) {
     for (const std::uint32_t passes : {1u, 2u, 50u}) {
@@ -60,7 +61,7 @@ TEST_CASE("a resident run moves its inputs once and its outputs once, however lo
 }
 
 TEST_CASE("a fixpoint moves its inputs once and its outputs once, in every form on the device") {
-  if (!on_vulkan()) return;
+  FELSITE_SKIP_IF(!on_vulkan(), "the reference moves no bytes to a device");
   const ir::Program program = valid_program(R"(program p workgroup(4) {
     readwrite x: u32[];
     readonly y: u32[];
@@ -84,7 +85,7 @@ TEST_CASE("a fixpoint moves its inputs once and its outputs once, in every form 
 }
 
 TEST_CASE("what lives across barriers takes memory on the device, and is no traffic") {
-  if (!on_vulkan()) return;
+  FELSITE_SKIP_IF(!on_vulkan(), "the reference moves no bytes to a device");
   const ir::Program program = valid_program(R"(program p workgroup(64) {
     readwrite x: u32[];
     let mine = x[invocation.x];

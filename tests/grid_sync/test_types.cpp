@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "grid_sync/forms.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -93,7 +94,7 @@ TEST_CASE("float locals live across barriers: NaN, infinities, zeros of both sig
 }
 
 TEST_CASE("f64 locals live across barriers") {
-  if (!tested_has(codegen::Feature::Float64)) return;
+  FELSITE_SKIP_IF(!tested_has(codegen::Feature::Float64), "the device lacks f64");
   const Words high{0x7FF8'0000, 0x7FF0'0000, 0xFFF0'0000, 0x8000'0000,
                    0,           0x3FF0'0000, 0x0010'0000, 0xC000'0001};
   std::vector<std::uint64_t> bits;

@@ -1,5 +1,6 @@
 // Workgroup memory keeps its contents across grid barriers, and workgroup barriers still work.
 #include "grid_sync/forms.h"
+#include "support/skip.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -302,7 +303,8 @@ TEST_CASE("a copy that is over before the barrier, and one after it with the sam
 }
 
 TEST_CASE("what a subgroup agreed on lives across, and those who returned have no say after") {
-  if (!tested_has(codegen::Feature::SubgroupArithmetic)) return;
+  FELSITE_SKIP_IF(!tested_has(codegen::Feature::SubgroupArithmetic),
+                  "the device lacks subgroup arithmetic");
   const char* const text = R"(program p workgroup(64) {
     readwrite x: u32[];
     output same: u32[128];

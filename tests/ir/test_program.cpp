@@ -89,7 +89,7 @@ TEST_CASE("tables: finding codes are numbered from F001 without a gap") {
     CHECK(&info(row.code) == &row);
     CHECK(titles.insert(row.title).second);
   }
-  CHECK(finding_codes().back().code == FindingCode::TooManyFindings);
+  CHECK(finding_codes().back().code == FindingCode::OutOfMemory);
 }
 
 TEST_CASE("tables: sizes, loads and unsigned partners of the types") {

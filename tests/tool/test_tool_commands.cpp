@@ -20,15 +20,12 @@ TEST_CASE("help and version") {
     const Outcome outcome = run_tool(arguments);
     CHECK(outcome.code == 0);
     for (const char* word : {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench",
-                             "Exit codes: 0 ok"}) {
+                             "completion", "man"}) {
       CHECK(contains(outcome.out, word));
     }
   }
+  CHECK(contains(run_tool({"--help"}).out, "Exit codes: 0 ok"));
   CHECK(run_tool({"--version"}).out.starts_with("felsite "));
-  for (const char* command :
-       {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench"}) {
-    CHECK(run_tool({command, "--help"}).code == 0);
-  }
 }
 
 TEST_CASE("help lists the environment") {
@@ -45,7 +42,7 @@ TEST_CASE("every option in the help stands in docs/tool.md") {
        {"devices", "check", "run", "explain", "trace", "spirv", "fmt", "bench"}) {
     const std::string help = run_tool({command, "--help"}).out;
     for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
-      const std::string option = help.substr(at, help.find_first_of(" =,.)\n", at) - at);
+      const std::string option = help.substr(at, help.find_first_of(" =,.)`;:\n", at) - at);
       CAPTURE(option);
       CHECK(contains(manual, option));
     }
@@ -92,8 +89,8 @@ TEST_CASE("check lists every finding with its place and a fix") {
                                    "}\n");
   CHECK(outcome.code == 1);
   CHECK(outcome.out.empty());
-  CHECK(contains(outcome.err, "standard input:3:3: F015 access not allowed: "));
-  CHECK(contains(outcome.err, "standard input:4:3: F008 unknown buffer: "));
+  CHECK(contains(outcome.err, "standard input:3:3: error: F015 access not allowed: "));
+  CHECK(contains(outcome.err, "standard input:4:3: error: F008 unknown buffer: "));
   CHECK(contains(outcome.err, "3 |   x[0] = 1;\n"));
   CHECK(contains(outcome.err, " Fix: "));
   // run says the same, and runs nothing.
@@ -126,7 +123,7 @@ TEST_CASE("fmt leaves a file that does not parse as it is") {
   const std::string path = scratch.write("p.fels", "program p workgroup(1) { let }");
   const Outcome outcome = run_tool({"fmt", "--write", path});
   CHECK(outcome.code == 1);
-  CHECK(contains(outcome.err, path + ":1:30: F001 syntax error"));
+  CHECK(contains(outcome.err, path + ":1:30: error: F001 syntax error"));
   CHECK(scratch.read("p.fels") == "program p workgroup(1) { let }");
 }
 
@@ -137,7 +134,6 @@ TEST_CASE("the grid is inferred from the largest output, or given") {
   CHECK(run_tool({"run", "-", "--grid", "1"}, kCount).out == "n = 4 0 0 0 0 0 0 0 0\n");
   CHECK(run_tool({"run", "-", "--grid", "2,3"}, kCount).out == "n = 24 0 0 0 0 0 0 0 0\n");
   CHECK(run_tool({"run", "-", "--grid", "2,3,2"}, kCount).out == "n = 48 0 0 0 0 0 0 0 0\n");
-  CHECK(run_tool({"run", "-", "--grid", "0"}, kCount).out == "n = 0 0 0 0 0 0 0 0 0\n");
   CHECK(run_tool({"run", "-", "--grid", "1", "--workgroup", "2,5"}, kCount).out ==
         "n = 10 0 0 0 0 0 0 0 0\n");
 }

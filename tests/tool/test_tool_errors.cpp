@@ -17,9 +17,30 @@ TEST_CASE("no command, an unknown one, and unknown options are usage errors") {
     CAPTURE(command);
     check_refused(run_tool({command}), kUsage, "FILE is required");
     check_refused(run_tool({command, "file", "--frobnicate"}), kUsage, "--frobnicate");
-    check_refused(run_tool({command, "one", "two"}), kUsage, "two");
+    check_refused(run_tool({command, "--frobnicate"}), kUsage, "no option `--frobnicate`");
+    check_refused(run_tool({command, "--frobnicate=3"}), kUsage, "no option `--frobnicate`");
     CHECK(contains(run_tool({command}).err, std::string("felsite ") + command + " --help"));
   }
+  for (const char* command : {"run", "trace", "spirv", "explain"}) {
+    check_refused(run_tool({command, "one", "two"}), kUsage, "`two` is one argument too many");
+  }
+}
+
+TEST_CASE("a mistyped command or option is answered with the one that is meant") {
+  check_refused(run_tool({"chekc"}), kUsage, "There is no command `chekc`. Did you mean `check`?");
+  check_refused(run_tool({"rnu"}), kUsage, "Fix: see felsite --help.");
+  check_refused(run_tool({"--verison"}), kUsage, "Did you mean `--version`?");
+  check_refused(run_tool({"run", "x", "--gird", "1"}), kUsage,
+                "There is no option `--gird`. Did you mean `--grid`?");
+  check_refused(run_tool({"run", "--fixpiont=3"}), kUsage, "Did you mean `--fixpoint`?");
+  check_refused(run_tool({"fmt", "--chekc", "x"}), kUsage, "Did you mean `--check`?");
+  check_refused(run_tool({"devices", "--josn"}), kUsage, "Did you mean `--json`?");
+  // What is like nothing gets no suggestion.
+  CHECK(!contains(run_tool({"run", "x", "--qqqqqqqqqq"}).err, "Did you mean"));
+  CHECK(!contains(run_tool({"qqqqqqqqqq"}).err, "Did you mean"));
+  check_refused(run_tool({"--json=false", "check", "x"}), kUsage, "stands before the command");
+  // Another command's option is none of this one.
+  check_refused(run_tool({"check", "x", "--grid", "1"}), kUsage, "There is no option `--grid`");
 }
 
 TEST_CASE("option values that are wrong by themselves are usage errors") {
@@ -39,6 +60,11 @@ TEST_CASE("option values that are wrong by themselves are usage errors") {
   check_refused(run_saxpy({"--timeout", "-2"}), kUsage, "--timeout");
   check_refused(run_saxpy({"--timeout", "nan"}), kUsage, "--timeout");
   check_refused(run_saxpy({"--input", "z"}), kUsage, "`z` is not NAME=");
+  for (const char* option : {"--seed", "--limit"}) {
+    check_refused(run_saxpy({option, "18446744073709551616"}), kUsage, "more than 64 bits");
+    check_refused(run_saxpy({option, "99999999999999999999999"}), kUsage, option);
+    CHECK(run_saxpy({option, "18446744073709551615"}).code == 0);
+  }
   check_refused(run_saxpy({"--grid"}), kUsage, "--grid");
 }
 
@@ -59,8 +85,8 @@ TEST_CASE("a backend or a device that is not there is a device error") {
 }
 
 TEST_CASE("devices without a driver is a device error, with the way to one") {
-  const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
-  const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
+  const Environment old_name("VK_ICD_FILENAMES", "/dev/null/none.json");
+  const Environment new_name("VK_DRIVER_FILES", "/dev/null/none.json");
   check_refused(run_tool({"devices"}), kDevice, "Vulkan");
   CHECK(run_tool({"devices", "--json"}).code == kDevice);
 }

@@ -113,11 +113,16 @@ TEST_CASE("explain --html writes a page of its own, to a file or to standard out
   CHECK(filed.out.starts_with("closure on "));
   const std::string page = scratch.read("page.html");
   check_self_contained(page);
-  for (const char* part : {"<svg", "prefers-color-scheme:dark", "class='pill'", ">RAW<", "seed",
-                           "hop", "merge", "class='taken'>one workgroup<"}) {
+  for (const char* part : {"<svg", "prefers-color-scheme:dark", "native barrier", "seed", "hop",
+                           "merge", "class='taken' aria-current='true'>one workgroup<"}) {
     CAPTURE(part);
     CHECK(contains(page, part));
   }
+  // What stands in the file is shown, comments too.
+  CHECK(contains(page, "//! run:"));
+  const Outcome cut = explain("closure", {"--marked", "--grid-sync", "resident", "--html", "-"});
+  CHECK(contains(cut.out, "class='pill'"));
+  CHECK(contains(cut.out, ">RAW<"));
 }
 
 TEST_CASE("names that HTML would read as its own are escaped") {
@@ -140,12 +145,11 @@ TEST_CASE("explain reads a program from standard input, and reports what is wron
   CHECK(wrong.code == kProgram);
   CHECK(wrong.out.empty());
   CHECK(contains(wrong.err, "standard input:"));
-  check_refused(run_tool({"explain", "/nonexistent.fels"}), kProgram, "/nonexistent.fels");
+  check_refused(run_tool({"explain", "/dev/null/none.fels"}), kProgram, "/dev/null/none.fels");
   check_refused(explain("prefix_scan", {"-i", "y=1"}), kProgram, "`y`");
-  check_refused(explain("prefix_scan", {"-i", "x=@/nonexistent"}), kProgram, "/nonexistent");
-  check_refused(explain("prefix_scan", {"--html", "/nonexistent/page.html"}), kProgram,
-                "/nonexistent/page.html");
-  check_refused(explain("prefix_scan", {"--json", "--html", "-"}), kUsage, "--json");
+  check_refused(explain("prefix_scan", {"-i", "x=@/dev/null/none"}), kProgram, "/dev/null/none");
+  check_refused(explain("prefix_scan", {"--html", "/dev/null/page.html"}), kProgram,
+                "/dev/null/page.html");
   check_refused(explain("prefix_scan", {"--fixpoint", "0"}), kProgram, "0 iterations");
   check_refused(explain("prefix_scan", {"--bogus"}), kUsage, "--bogus");
   check_refused(explain("prefix_scan", {"--backend", "reference", "--mask", "none"}), kUsage,

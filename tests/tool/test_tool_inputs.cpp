@@ -49,6 +49,36 @@ TEST_CASE("a list of floats") {
   CHECK(values(give("bf16", "1,256,0.15625")) == "1 256 0.15625");
 }
 
+TEST_CASE("decimals are rounded once, as literals are") {
+  const auto bits = [](std::string_view type, const std::string& decimal) {
+    const Outcome outcome = run_tool({"run", "-", "-i", "x=" + decimal, "-o", "x=hex"}, echo(type));
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    return outcome.out;
+  };
+  // 1 + 2^-24, the tie between 1 and the next f32, and what is beside it by less than f64 can tell.
+  CHECK(bits("f32", "1.000000059604644775390625") == "x = 3f800000\n");
+  CHECK(bits("f32", "1.00000005960464477539062500001") == "x = 3f800001\n");
+  CHECK(bits("f32", "-1.00000005960464477539062500001") == "x = bf800001\n");
+  CHECK(bits("f32", "1.00000017881393432617187499999") == "x = 3f800001\n");
+  CHECK(bits("f32", "1.000000178813934326171875") == "x = 3f800002\n");
+  // 1 + 2^-11 in f16, 1 + 2^-8 in bf16.
+  CHECK(bits("f16", "1.00048828125") == "x = 3c00\n");
+  CHECK(bits("f16", "1.000488281250000000000000000001") == "x = 3c01\n");
+  CHECK(bits("f16", "1.001464843749999999999999999999") == "x = 3c01\n");
+  CHECK(bits("bf16", "1.00390625") == "x = 3f80\n");
+  CHECK(bits("bf16", "1.003906250000000000000000000001") == "x = 3f81\n");
+  // 1 + 2^-53 in f64.
+  CHECK(bits("f64", "1.00000000000000011102230246251565404236316680908203125") ==
+        "x = 3ff0000000000000\n");
+  CHECK(bits("f64", "1.000000000000000111022302462515654042363166809082031250001") ==
+        "x = 3ff0000000000001\n");
+  check_refused(give("f32", "1e39"), 1, "`1e39` is not a f32");
+  check_refused(give("f16", "65520"), 1, "`65520` is not a f16");
+  CHECK(bits("f16", "65519.999999999999999999999") == "x = 7bff\n");
+  CHECK(bits("f32", "1e-400") == "x = 00000000\n");
+}
+
 TEST_CASE("a number that the type does not hold is refused") {
   check_refused(give("u32", "4294967296"), 1, "`4294967296` is not a u32");
   check_refused(give("u32", "-1"), 1, "`-1` is not a u32");

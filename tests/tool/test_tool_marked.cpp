@@ -60,6 +60,47 @@ TEST_CASE("a program without a run line, or with a wrong one, is at fault") {
   check_refused(run("//! run: --mask none\n"), kUsage, "--mask is for --backend vulkan");
 }
 
+TEST_CASE("a program's own line cannot have files read or written") {
+  const Scratch scratch;
+  const std::string secret = scratch.write("secret", std::string("\1\2\3\4", 4));
+  const auto run = [&](const std::string& line, Arguments more = {}) {
+    more.insert(more.begin(), {"run", "-", "--marked"});
+    return run_tool(more, "//! run: " + line +
+                              "\nprogram p workgroup(1) { readwrite x: u32[1]; x[0] = x[0] + 1; }");
+  };
+  const std::string target = scratch.path("target");
+  for (const std::string& line :
+       {"-i x=@" + secret, "--input=x=@" + secret, std::string("-i x=@-"), "-i x=0 -o x=@" + target,
+        "-i x=0 --output x=@" + target, std::string("-i x=0 -o x=@-")}) {
+    CAPTURE(line);
+    check_refused(run(line), kProgram, "names a file");
+    // Not even where the command line's own wins.
+    check_refused(run(line, {"-i", "x=5", "-o", "x=numbers"}), kProgram, "names a file");
+    check_refused(run_tool({"explain", "-", "--marked", "--backend", "reference"},
+                           "//! run: " + line +
+                               "\nprogram p workgroup(1) { readwrite x: u32[1]; x[0] = 1; }"),
+                  kProgram, "names a file");
+  }
+  CHECK(!std::filesystem::exists(target));
+  // On the command line files are the user's.
+  CHECK(run("-i x=7", {"-o", "x=@" + target}).code == 0);
+  CHECK(scratch.read("target") == std::string("\10\0\0\0", 4));
+}
+
+TEST_CASE("--grid and --invocations on the command line each win over a marked one") {
+  const auto run = [](const std::string& line, Arguments more) {
+    more.insert(more.begin(), {"run", "-", "--marked"});
+    return run_tool(
+        more,
+        "//! run: " + line + "\nprogram p workgroup(4) { output n: u32[1]; atomic_add(n[0], 1); }");
+  };
+  CHECK(run("--grid 3", {}).out == "n = 12\n");
+  CHECK(run("--grid 3", {"--invocations", "5"}).out == "n = 8\n");
+  CHECK(run("--invocations 3", {"--grid", "5"}).out == "n = 20\n");
+  CHECK(run("--invocations 13", {}).out == "n = 16\n");
+  check_refused(run("--invocations 13 --grid 1", {}), kProgram, "--grid and --invocations");
+}
+
 TEST_CASE("options of one backend are refused with the other") {
   const auto run = [](const Arguments& more) { return run_sample(sample_named("saxpy"), more); };
   check_refused(run({"--mask", "none"}), kUsage, "--mask is for --backend vulkan");

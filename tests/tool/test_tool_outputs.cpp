@@ -85,7 +85,7 @@ TEST_CASE("an output that is none, or cannot be written, is refused") {
   check_refused(run_two({"-o", "bytes=octal"}), 2, "`bytes=octal`");
   check_refused(run_two({"-o", "bytes"}), 2, "`bytes`");
   check_refused(run_two({"-o", "bytes=@"}), 2, "`bytes=@`");
-  check_refused(run_two({"-o", "bytes=@/nonexistent/file"}), 1, "Cannot write");
+  check_refused(run_two({"-o", "bytes=@/dev/null/file"}), 1, "Cannot write");
 }
 
 TEST_CASE("a result that standard output does not take is no success") {

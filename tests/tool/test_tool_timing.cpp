@@ -95,15 +95,13 @@ TEST_CASE("a result goes into a file while the trace has standard output") {
 
 TEST_CASE("trace refuses what run refuses, and two things on one stream") {
   const std::string path = sample_named("saxpy").path;
-  check_refused(run_tool({"trace", path, "--marked", "--json"}), 2,
-                "the trace and --json cannot both go to standard output");
   check_refused(run_tool({"trace", path, "--marked", "-o", "y=@-"}), 2,
                 "cannot both go to standard output");
   check_refused(run_tool({"trace", path}), 1, "The input `a` (f32) is missing");
   check_refused(run_tool({"trace", path, "--marked", "--mask", "none"}), 2,
                 "see felsite trace --help");
-  check_refused(run_tool({"trace", path, "--marked", "--to", "/nonexistent/trace"}), 1,
-                "Cannot write `/nonexistent/trace`");
+  check_refused(run_tool({"trace", path, "--marked", "--to", "/dev/null/trace"}), 1,
+                "Cannot write `/dev/null/trace`");
   check_refused(
       run_tool({"trace", sample_named("checked_divide").path, "--marked", "-i", "b=1,0,1,1,1,1"}),
       1, "Trap `zero_divisor`");

@@ -83,9 +83,10 @@ class Environment {
   std::optional<std::string> before_;
 };
 
+// No file can have such a name, on any machine.
 struct NoDriver {
-  Environment old_name{"VK_ICD_FILENAMES", "/nonexistent.json"};
-  Environment new_name{"VK_DRIVER_FILES", "/nonexistent.json"};
+  Environment old_name{"VK_ICD_FILENAMES", "/dev/null/none.json"};
+  Environment new_name{"VK_DRIVER_FILES", "/dev/null/none.json"};
 };
 
 struct Outcome {
@@ -151,7 +152,7 @@ inline bool contains(std::string_view text, std::string_view part) {
 }
 
 // The promise for everything that goes wrong: nothing on standard output, one line that says what
-// and how to mend it, and the exit code of its kind.
+// and how to fix it, and the exit code of its kind.
 inline void check_refused(const Outcome& outcome, int code, std::string_view reason) {
   CAPTURE(outcome.err);
   CHECK(outcome.code == code);

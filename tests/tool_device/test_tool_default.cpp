@@ -78,11 +78,55 @@ TEST_CASE("grid barriers and fixpoints give the same in every form that can be a
 }
 
 TEST_CASE("without a driver a run is refused, with the way to the reference") {
-  const Environment old_name("VK_ICD_FILENAMES", "/nonexistent.json");
-  const Environment new_name("VK_DRIVER_FILES", "/nonexistent.json");
+  const Environment old_name("VK_ICD_FILENAMES", "/dev/null/none.json");
+  const Environment new_name("VK_DRIVER_FILES", "/dev/null/none.json");
   const Outcome outcome = run_default(sample_named("saxpy"));
   check_refused(outcome, kDevice, "Vulkan");
   CHECK(contains(outcome.err, "--backend reference"));
+}
+
+TEST_CASE("a wrong FELSITE_VALIDATION is named, and no driver is asked for") {
+  const Environment wrong("FELSITE_VALIDATION", "frob");
+  for (const Outcome& outcome :
+       {run_default(sample_named("saxpy")), run_device_tool({"devices"})}) {
+    check_refused(outcome, kProgram, "FELSITE_VALIDATION is `frob`");
+    CHECK(contains(outcome.err, "Fix: set it to 1 or sync, or unset it."));
+    CHECK(!contains(outcome.err, "install"));
+  }
+}
+
+TEST_CASE("a damaged file of a driver is called that, and not a lack of memory") {
+  const Scratch scratch;
+  for (const char* text : {"{", "garbage", "{\"ICD\": ["}) {
+    const std::string file = scratch.write("driver.json", text);
+    const Environment old_name("VK_ICD_FILENAMES", file.c_str());
+    const Environment new_name("VK_DRIVER_FILES", file.c_str());
+    for (const Outcome& outcome :
+         {run_default(sample_named("saxpy")), run_device_tool({"devices"})}) {
+      CHECK(outcome.code == kDevice);
+      CAPTURE(outcome.err);
+      CHECK(contains(outcome.err, "UnsupportedFeature"));
+      CHECK(!contains(outcome.err, "OutOfMemory"));
+      CHECK(!contains(outcome.err, "smaller"));
+      CHECK(contains(outcome.err, " Fix: "));
+    }
+  }
+}
+
+TEST_CASE("a loop that the driver would cut short is exit code 3") {
+  const Scratch scratch;
+  const std::string program =
+      scratch.write("long.fels",
+                    "program long workgroup(1) { output n: u32[1]; readonly m: u32[1];"
+                    " loop i in 0..m[0] { n[0] = n[0] + 1; } }");
+  const Outcome outcome = run_device_tool({"run", program, "-i", "m=100000"});
+  const char* const driver = std::getenv("FELSITE_TEST_DRIVER");
+  REQUIRE(driver != nullptr);
+  if (driver == std::string("lavapipe")) {  // stops a loop after 65535 trips; the others do not
+    check_refused(outcome, kDevice, "LoopBudgetExceeded");
+  } else {
+    CHECK(outcome.out == "n = 100000\n");
+  }
 }
 
 TEST_CASE("--timing on a device measures every part") {

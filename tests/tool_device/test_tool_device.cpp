@@ -1,4 +1,6 @@
 // felsite run, spirv and devices with a Vulkan driver.
+#include <chrono>
+
 #include "device_tool.h"
 
 using namespace felsite::test;
@@ -170,4 +172,19 @@ TEST_CASE("a run takes away what the runtime uses, and FELSITE_DEVICE names the 
   check_refused(run_checked(saxpy), kDevice, "`nosuch`");
   check_expected(saxpy, run_checked(saxpy, {"--device", "0"}));
   unsetenv("FELSITE_DEVICE");
+}
+
+TEST_CASE("a timeout ends the command, although the device goes on working") {
+  setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = run_tool(
+      {"run", "-", "--timeout", "0.2", "--grid", "1000000", "-i", "x=1", "-i", "y=0"},
+      "program slow workgroup(64) { readonly x: u32[]; readwrite y: u32[];"
+      " let s = invocation.x; loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); }"
+      " if s == x[0] { y[0] = s; } }");
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(outcome.code == kProgram);
+  CHECK(outcome.err.find("Timeout") != std::string::npos);
+  // Closing the device would wait five seconds, if it was not told otherwise.
+  CHECK(took < std::chrono::milliseconds(4800));
 }

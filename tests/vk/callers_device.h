@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "felsite/vulkan_interop.h"
+#include "vk/device_functions.h"
 #include "vk/feature_chain.h"
 #include "vk/instance_functions.h"
+#include "vk/loader.h"
 #include "vk/validation.h"
 
 namespace felsite::test {
@@ -50,7 +52,7 @@ class CallersDevice {
 
   VkDevice device() const { return device_; }
   VkQueue queue() const { return queue_; }
-  const VolkDeviceTable& functions() const { return device_functions_; }
+  const vk::DeviceFunctions& functions() const { return device_functions_; }
 
   // Whether the device still works.
   bool works() const {
@@ -85,8 +87,8 @@ class CallersDevice {
       info.enabledExtensionCount = 1;
       info.ppEnabledExtensionNames = &debug_utils;
     }
-    REQUIRE(vkCreateInstance(&info, nullptr, &instance_) == VK_SUCCESS);
-    functions_ = vk::load_instance_functions(instance_, vkGetInstanceProcAddr);
+    REQUIRE(vk::loader().create_instance(&info, nullptr, &instance_) == VK_SUCCESS);
+    functions_ = vk::load_instance_functions(instance_, vk::loader().get_instance_proc_addr);
     if (validate) messenger_ = vk::make_messenger(instance_, functions_, log_);
   }
 
@@ -157,7 +159,7 @@ class CallersDevice {
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
-  VolkDeviceTable device_functions_{};
+  vk::DeviceFunctions device_functions_{};
   VkQueue queue_ = VK_NULL_HANDLE;
   std::vector<const char*> extensions_;
   bool has_features_ = false;

@@ -26,7 +26,7 @@ inline void note_from_now(std::size_t fail_at = SIZE_MAX) {
   submitted.fail_at = fail_at;
 }
 
-inline void noting_submissions(VolkDeviceTable& table) {
+inline void noting_submissions(vk::DeviceFunctions& table) {
   submitted.original = table.vkQueueSubmit;
   table.vkQueueSubmit = [](VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
                            VkFence fence) {

@@ -2,7 +2,7 @@
 // given a name.
 #pragma once
 
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <array>
 #include <cstdint>

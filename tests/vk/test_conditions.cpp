@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "support/skip.h"
 #include "vk/hand_made_sequences.h"
 
 using namespace felsite;
@@ -49,7 +50,7 @@ std::atomic<int> ended = 0;
 PFN_vkCmdBeginConditionalRenderingEXT begin_condition = nullptr;
 PFN_vkCmdEndConditionalRenderingEXT end_condition = nullptr;
 
-void counting_conditions(VolkDeviceTable& table) {
+void counting_conditions(vk::DeviceFunctions& table) {
   begin_condition = table.vkCmdBeginConditionalRenderingEXT;
   end_condition = table.vkCmdEndConditionalRenderingEXT;
   if (begin_condition == nullptr) return;
@@ -67,7 +68,7 @@ void counting_conditions(VolkDeviceTable& table) {
 std::string noted_commands;
 
 template <auto Member, char Sign, class... Args>
-void note_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Args...)) {
+void note_calls(vk::DeviceFunctions& table, void (VKAPI_PTR* vk::DeviceFunctions::*)(Args...)) {
   if (table.*Member == nullptr) return;
   static void(VKAPI_PTR * original)(Args...) = nullptr;
   original = table.*Member;
@@ -76,8 +77,8 @@ void note_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Arg
     original(args...);
   };
 }
-void noting_commands(VolkDeviceTable& table) {
-  using Table = VolkDeviceTable;
+void noting_commands(vk::DeviceFunctions& table) {
+  using Table = vk::DeviceFunctions;
   note_calls<&Table::vkCmdPipelineBarrier, '|'>(table, &Table::vkCmdPipelineBarrier);
   note_calls<&Table::vkCmdPipelineBarrier2, '|'>(table, &Table::vkCmdPipelineBarrier2);
   note_calls<&Table::vkCmdDispatch, 'd'>(table, &Table::vkCmdDispatch);
@@ -176,7 +177,7 @@ TEST_CASE("what is skipped is measured all the same") {
 
 TEST_CASE("steps with one condition share it, but not beyond one that changes it") {
   Workbench bench({}, counting_conditions);
-  if (!bench.has_conditions()) return;
+  FELSITE_SKIP_IF(!bench.has_conditions(), "the device lacks conditional rendering");
   const BufferSlice words = bench.words(Place::Control, 2);
   const BufferSlice x = bench.words(Place::Device, 4);
   const BufferSlice y = bench.words(Place::Device, 4);
@@ -214,7 +215,7 @@ TEST_CASE("steps with one condition share it, but not beyond one that changes it
 
 TEST_CASE("a condition begins behind the barrier that makes its word seen") {
   Workbench bench({}, noting_commands);
-  if (!bench.has_conditions()) return;
+  FELSITE_SKIP_IF(!bench.has_conditions(), "the device lacks conditional rendering");
   const BufferSlice words = bench.words(Place::Control, 1);
   const BufferSlice x = bench.words(Place::Device, 4);
   vk::Sequence sequence{.count = 2};
@@ -236,9 +237,9 @@ TEST_CASE("a condition begins behind the barrier that makes its word seen") {
 
 TEST_CASE("a grid in parts goes by its condition as a whole") {
   Workbench bench;
-  if (!bench.has_conditions()) return;
+  FELSITE_SKIP_IF(!bench.has_conditions(), "the device lacks conditional rendering");
   const std::uint32_t most = bench.engine->device().snapshot().limits.workgroup_count[0];
-  if (most > 1u << 20) return;  // that many groups take too long
+  FELSITE_SKIP_IF(most > 1u << 20, "a dispatch takes so many workgroups that they run too long");
   const ir::Program program =
       valid_program("program many workgroup(1) { readwrite n: u32[]; atomic_add(n[0], 1); }");
   for (const std::uint32_t value : {0u, 1u}) {
@@ -295,7 +296,7 @@ TEST_CASE("a sequence that the device or the host cannot follow is refused") {
   CHECK(code_of(recording->read_words({control.buffer, 8, 12})) == ErrorCode::DispatchFailed);
 
   Workbench whole;
-  if (!whole.has_conditions()) return;
+  FELSITE_SKIP_IF(!whole.has_conditions(), "the device lacks conditional rendering");
   KernelStep wrong = whole.step(add_one(), {whole.words(Place::Device, 4)});
   wrong.condition = BufferSlice{whole.control({1, 1}).buffer, 2, 4};
   CHECK(refused(whole, {.prefix = {wrong}}).code == ErrorCode::DispatchFailed);

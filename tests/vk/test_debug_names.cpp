@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/scratch_folder.h"
+#include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/made_up_devices.h"
 #include "vk/object_watch.h"
@@ -59,7 +60,7 @@ void watch(vk::InstanceFunctions& functions) {
 
 // Every command buffer must end with all its labels ended.
 PFN_vkEndCommandBuffer end_commands = nullptr;
-void watch_ends(VolkDeviceTable& table) {
+void watch_ends(vk::DeviceFunctions& table) {
   end_commands = table.vkEndCommandBuffer;
   table.vkEndCommandBuffer = [](VkCommandBuffer commands) {
     {
@@ -145,7 +146,7 @@ void use_everything(Backend& backend) {
 
 TEST_CASE("buffers, pipelines, command buffers and steps carry their names") {
   const Watched watched;
-  if (!watched.names()) return;  // neither the loader nor a driver has the extension
+  FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
   for (const std::string mask : {"", "-in_place_memory"}) {
     CAPTURE(mask);
     const std::unique_ptr<Backend> backend = open_backend(settings_for(mask, watch_ends));
@@ -201,7 +202,7 @@ TEST_CASE("buffers, pipelines, command buffers and steps carry their names") {
 
 TEST_CASE("a gate and a grid in parts stand under the name of their step") {
   const Watched watched;
-  if (!watched.names()) return;
+  FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
   const std::unique_ptr<Backend> backend = open_backend(settings_for({}, watch_ends));
   const ir::Program counted = valid_program(
       "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[];"
@@ -225,7 +226,7 @@ TEST_CASE("every object that is made has a name") {
                                  "none", "transfer_queue,-in_place_memory"}) {
     CAPTURE(mask);
     const Watched watched;  // complains of what has none when all is gone
-    if (!watched.names()) return;
+    FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
     const ScratchFolder folder;
     // The second backend finds the first one's pipelines on disk, and writes its own beside them.
     for (const int round : {1, 2}) {
@@ -260,7 +261,7 @@ TEST_CASE("every object that is made has a name") {
 
 TEST_CASE("a kernel alone is named as well") {
   const Watched watched;
-  if (!watched.names()) return;
+  FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
   const auto device = must(vk::open_device());
   const ir::Program program = add_one();
   const Bytes bytes = bytes_of(Words{41});
@@ -282,7 +283,7 @@ TEST_CASE("command buffers for a queue that only copies have no labels") {
   CHECK(vk::takes_labels(VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_TRANSFER_BIT));
 
   const Watched watched;
-  if (!watched.names()) return;
+  FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
   const auto device = must(vk::open_device({}, watch_ends));
   vk::Memory memory(*device);
   const vk::BufferSlice words{must(memory.make(vk::Place::Device, 32, "words")), 0, 32};

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/skip.h"
 #include "vk/device_capabilities.h"
 #include "vk/hand_made_kernels.h"
 
@@ -24,7 +25,7 @@ TEST_CASE("the device opens with all that was found") {
 
 TEST_CASE("the drivers are what the tests take them for") {
   const char* const driver = std::getenv("FELSITE_TEST_DRIVER");
-  if (driver == nullptr) return;  // started by hand on whatever there is
+  FELSITE_SKIP_IF(driver == nullptr, "FELSITE_TEST_DRIVER does not name the driver");
   const auto device = open_test_device();
   const codegen::Capabilities& found = device->capabilities();
   CHECK(found.has(Feature::LinearSubgroups));
@@ -124,7 +125,7 @@ TEST_CASE("what the runtime uses can be turned off, each alone and all together"
 
 TEST_CASE("the functions of what is turned on are there") {
   const auto device = open_test_device();
-  const VolkDeviceTable& functions = device->functions();
+  const DeviceFunctions& functions = device->functions();
   const auto there = [](auto function) { return function != nullptr; };
   if (device->has(RuntimeFeature::TimelineSemaphores)) CHECK(there(functions.vkWaitSemaphores));
   if (device->has(RuntimeFeature::Synchronization2)) {

@@ -1,6 +1,6 @@
 // A device that is lost: every call says so until a new one is there, nothing of the old one is
 // taken for something of the new one, and nobody gets bytes that no device computed.
-#include <volk.h>
+#include <vulkan/vulkan.h>
 
 #include <array>
 #include <atomic>
@@ -39,7 +39,8 @@ bool loses(LostIn where, VkQueue queue) { return loses(where, device_of.at(queue
 
 // Nothing runs on a lost device; this one is well, and has to end its work first.
 template <LostIn where, auto Member, class First, class... Args>
-void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(First, Args...)) {
+void replace(vk::DeviceFunctions& table,
+             VkResult (VKAPI_PTR* vk::DeviceFunctions::*)(First, Args...)) {
   if (table.*Member == nullptr) return;
   static VkResult(VKAPI_PTR * original)(First, Args...) = nullptr;
   static PFN_vkDeviceWaitIdle wait_for_device = nullptr;
@@ -61,8 +62,8 @@ void replace(VolkDeviceTable& table, VkResult (VKAPI_PTR* VolkDeviceTable::*)(Fi
   };
 }
 
-void losable(VolkDeviceTable& table) {
-  using Table = VolkDeviceTable;
+void losable(vk::DeviceFunctions& table) {
+  using Table = vk::DeviceFunctions;
   static PFN_vkGetDeviceQueue get_queue = nullptr;
   get_queue = table.vkGetDeviceQueue;
   table.vkGetDeviceQueue = [](VkDevice device, std::uint32_t family, std::uint32_t index,
@@ -120,6 +121,17 @@ struct Holder {
   std::unique_ptr<PendingDispatch> pending;
 };
 
+const char* const kSplit =
+    "program split workgroup(1) { readwrite x: u32[1]; x[0] = x[0] + 1; gridsync; x[0] = x[0] * 2; "
+    "}";
+const char* const kNothing = "program nothing workgroup(1) { readwrite x: u32[1]; gridsync; }";
+
+DispatchConfig split() {
+  DispatchConfig config = on_grid(1);
+  config.grid_sync = GridSync::HostSplit;
+  return config;
+}
+
 struct Call {
   std::string_view name;
   bool takes_handle;  // or is one
@@ -159,6 +171,18 @@ std::vector<Call> calls() {
        [](Holder& h) { return plain(h.backend->dispatch_async(add_one(), {h.bytes})); }},
       {"dispatch_borrowed_async", false,
        [](Holder& h) { return plain(h.backend->dispatch_borrowed_async(add_one(), h.payloads)); }},
+      {"a host split", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch(valid_program(kSplit), {h.bytes}, split()));
+       }},
+      {"a host split that launches nothing", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch(valid_program(kNothing), {h.bytes}, split()));
+       }},
+      {"a host split under way", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch_async(valid_program(kSplit), {h.bytes}, split()));
+       }},
       {"allocate_resident", false,
        [](Holder& h) { return plain(h.backend->allocate_resident(4)); }},
       {"allocate_resident_many", false,

@@ -114,7 +114,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL counting_device_function(VkDevice devic
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL counting_instance_function(VkInstance instance,
                                                                     const char* name) {
-  const PFN_vkVoidFunction real = vkGetInstanceProcAddr(instance, name);
+  const PFN_vkVoidFunction real = loader().get_instance_proc_addr(instance, name);
   const std::string_view wanted = name;
   if (wanted == "vkDestroyInstance") {
     return as_void(+[](VkInstance, const VkAllocationCallbacks*) { ++seen.destroyed; });

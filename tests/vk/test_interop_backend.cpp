@@ -24,7 +24,7 @@ constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
 class CallersBuffer {
  public:
   CallersBuffer(const CallersDevice& callers, std::uint64_t bytes) : callers_(callers) {
-    const VolkDeviceTable& vulkan = callers.functions();
+    const vk::DeviceFunctions& vulkan = callers.functions();
     VkBufferCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = bytes;
@@ -149,7 +149,7 @@ class CallersCommands {
   }
 
   const CallersDevice& callers_;
-  const VolkDeviceTable& vulkan_;
+  const vk::DeviceFunctions& vulkan_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkFence fence_ = VK_NULL_HANDLE;
@@ -181,7 +181,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL losing_device_function(VkDevice device,
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL losing_instance_function(VkInstance instance,
                                                                   const char* name) {
-  const PFN_vkVoidFunction real = vkGetInstanceProcAddr(instance, name);
+  const PFN_vkVoidFunction real = vk::loader().get_instance_proc_addr(instance, name);
   if (std::string_view(name) != "vkGetDeviceProcAddr") return real;
   real_device_function = reinterpret_cast<PFN_vkGetDeviceProcAddr>(real);
   return reinterpret_cast<PFN_vkVoidFunction>(losing_device_function);

@@ -18,7 +18,7 @@ constexpr std::array kRecordingMasks{"", "none", "-in_place_memory", "-synchroni
 std::atomic<int> barriers_recorded = 0;
 
 template <auto Member, class... Args>
-void count_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Args...)) {
+void count_calls(vk::DeviceFunctions& table, void (VKAPI_PTR* vk::DeviceFunctions::*)(Args...)) {
   if (table.*Member == nullptr) return;
   static void(VKAPI_PTR * original)(Args...) = nullptr;
   original = table.*Member;
@@ -28,8 +28,8 @@ void count_calls(VolkDeviceTable& table, void (VKAPI_PTR* VolkDeviceTable::*)(Ar
   };
 }
 
-void counting_barriers(VolkDeviceTable& table) {
-  using Table = VolkDeviceTable;
+void counting_barriers(vk::DeviceFunctions& table) {
+  using Table = vk::DeviceFunctions;
   count_calls<&Table::vkCmdPipelineBarrier>(table, &Table::vkCmdPipelineBarrier);
   count_calls<&Table::vkCmdPipelineBarrier2>(table, &Table::vkCmdPipelineBarrier2);
 }

@@ -26,7 +26,7 @@ ir::Program slow() {
 }
 
 // The work is done in time, and the host late to hear of it.
-void waking_late(VolkDeviceTable& table) {
+void waking_late(vk::DeviceFunctions& table) {
   noting_submissions(table);
   static PFN_vkWaitSemaphores wait_semaphores = nullptr;
   static PFN_vkWaitForFences wait_fences = nullptr;

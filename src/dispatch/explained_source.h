@@ -1,0 +1,15 @@
+// The text of a program with the segments that its lines belong to.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "felsite/explain.h"
+
+namespace felsite::dispatch {
+
+// `text` is what the program was parsed from. Where it is something else, or the program was built,
+// the lines are those of the program as it is printed.
+std::vector<ExplainedLine> explain_source(const ir::Program& program, std::string_view text);
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,32 @@
+cmake_minimum_required(VERSION 3.25)
+# What a program links with Felsite must not answer its own calls of Vulkan, of the allocator or of
+# xxHash: LIBRARY, static or shared, defines none of their names for others. C++ code of the
+# allocator, which a program may have in another version, stands in Felsite's namespace.
+foreach(variable LIBRARY NM)
+  if(NOT DEFINED ${variable})
+    message(FATAL_ERROR "${variable} is not set")
+  endif()
+endforeach()
+set(options --extern-only --defined-only --demangle)
+if(LIBRARY MATCHES "\\.so")
+  list(APPEND options --dynamic)
+endif()
+execute_process(COMMAND ${NM} ${options} ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+# A list of nothing would pass all checks.
+if(NOT symbols MATCHES " T felsite::make_vulkan_backend")
+  message(FATAL_ERROR "${LIBRARY} does not define Felsite's own functions")
+endif()
+string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
+set(findings "")
+foreach(line IN LISTS lines)
+  if(line MATCHES " [A-Za-z] (vk|vma|volk|XXH)[A-Z0-9]"
+     OR (line MATCHES "[Vv]ma[A-Z]|VMA_|[Vv]olk[A-Z]" AND NOT line MATCHES "felsite::vk::"))
+    list(APPEND findings "${line}")
+  endif()
+endforeach()
+list(LENGTH findings count)
+if(findings)
+  list(SUBLIST findings 0 40 shown)
+  list(JOIN shown "\n  " text)
+  message(FATAL_ERROR "${LIBRARY} defines ${count} names that are not its own:\n  ${text}")
+endif()

@@ -1,0 +1,24 @@
+// What is wrong with a command line, in the words of somebody who helps.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+class Error;
+}  // namespace CLI
+
+namespace felsite::tool {
+
+struct Usage {
+  std::string message;  // a sentence without its full stop
+  std::string fix;
+};
+
+// `first` is the word behind the tool's name, or empty.
+Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first);
+
+// Whether the command line asks for JSON, also where the rest of it is wrong.
+bool wants_json(int argc, char** argv);
+
+}  // namespace felsite::tool
