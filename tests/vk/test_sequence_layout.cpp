@@ -100,6 +100,13 @@ void check_order(const LaidOut& made) {
   add(CommandKind::Kernel, made.sequence.prefix.size(), always);
   check(prologue);
   if (made.sequence.count > 0) add(CommandKind::Kernel, made.sequence.repeated.size(), always);
+  // Each of several runs of what traps closes the reports of the next.
+  const bool traps = std::ranges::any_of(made.sequence.repeated, [](const vk::KernelStep& step) {
+    return !step.kernel->kernel.trap_tags.empty();
+  });
+  const bool closes = made.sequence.count > 1 && traps;
+  CHECK(made.layout.reports.has_value() == closes);
+  if (closes) expected.push_back({CommandKind::Close, 0});
   check(block);
   add(CommandKind::CopyOut, made.sequence.reads.size(),
       [&](std::uint32_t i) { return made.layout.read_offsets[i] != kNotStaged; });
