@@ -11,7 +11,9 @@ TEST_CASE("--timing tells what was measured, and what was not") {
   const Outcome outcome = run_sample(sample, {"--timing"});
   check_expected(sample, outcome);
   CAPTURE(outcome.err);
-  CHECK(outcome.err.starts_with("ran on       reference interpreter, backend reference\nwall  "));
+  CHECK(
+      outcome.err.starts_with("grid: 1 workgroup of 64, for the 8 elements of `x`\n"
+                              "ran on       reference interpreter, backend reference\nwall  "));
   CHECK(contains(outcome.err, "\ndevice       not measured\n"));
   CHECK(contains(outcome.err, "\npasses       1\n"));
   CHECK(contains(outcome.err, "\nlaunches     1\n"));
