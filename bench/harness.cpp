@@ -1,82 +1,82 @@
 #include "harness.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 
 #include "rows_in_child.h"
 
 namespace felsite::bench {
 namespace {
 
-double quantile(std::vector<double> values, double q) {
-  std::ranges::sort(values);
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  const double part = at - std::floor(at);
-  return values[below] * (1 - part) + values[above] * part;
-}
+// Nanoseconds that the rounds of a case may take, beyond which there are no more than the least.
+double time_for_rounds(Extent extent) { return by_extent(extent, 0.0, 0.2e9, 2e9); }
 
-Measurement measure_case(const Row& row, const Case& size) {
+Measurement measure_case(const Row& row, const Case& size, Extent extent) {
   Measurement result{.name = row.name,
                      .size = size.size,
+                     .unit = size.unit,
                      .peer = size.peer,
-                     .surroundings = to_string(row.surroundings)};
+                     .compared = size.compared,
+                     .surroundings = to_string(row.surroundings),
+                     .bound = size.bound.value_or(row.bound)};
   // Warm both sides up: first calls pay for caches and page faults.
   size.felsite();
   size.peer_cost();
   std::vector<double> felsite;
   std::vector<double> peer;
-  std::vector<double> ratios;
-  for (int round = 0; round < size.rounds; ++round) {
-    // Who goes first alternates, so that a drift of the machine falls on both.
-    const bool felsite_first = round % 2 == 0;
-    const double first = felsite_first ? size.felsite() : size.peer_cost();
-    const double second = felsite_first ? size.peer_cost() : size.felsite();
-    felsite.push_back(felsite_first ? first : second);
-    peer.push_back(felsite_first ? second : first);
-    ratios.push_back(felsite.back() / peer.back());
+  const std::size_t least = extent == Extent::Check ? 1 : kLeastRounds;
+  double spent = 0;
+  while (felsite.size() < least ||
+         (felsite.size() < size.most_rounds && spent < time_for_rounds(extent))) {
+    spent += time_ns([&] {
+      // Who goes first alternates, so that a drift of the machine falls on both.
+      const bool felsite_first = felsite.size() % 2 == 0;
+      if (!felsite_first) peer.push_back(size.peer_cost());
+      felsite.push_back(size.felsite());
+      if (felsite_first) peer.push_back(size.peer_cost());
+    });
   }
-  result.felsite = quantile(felsite, 0.5);
-  result.peer_cost = quantile(peer, 0.5);
-  result.ratio = quantile(ratios, 0.5);
-  result.spread = (quantile(ratios, 0.75) - quantile(ratios, 0.25)) / 2 / result.ratio;
-  result.bound = size.bound.value_or(row.bound);
-  result.met = result.bound == 0 || result.ratio <= result.bound;
+  judge(result, felsite, peer);
   return result;
 }
 
 void measure_here(const Row& row, const Options& options, std::vector<Measurement>& results) {
-  for (const Case& size : row.cases(options.quick)) {
+  for (const Case& size : row.cases(options.extent)) {
     if (!size.skipped.empty()) {
       if (options.skipped) options.skipped(row, size.skipped);
       continue;
     }
-    results.push_back(measure_case(row, size));
+    results.push_back(measure_case(row, size, options.extent));
+    if (options.bound) hold_to(results.back(), *options.bound);
     if (options.progress) options.progress(results.back());
   }
 }
 
-void measure_in_child(const Row& row, const Options& options, std::vector<Measurement>& results) {
+Result<void> measure_in_child(const Row& row, const Options& options,
+                              std::vector<Measurement>& results) {
   const auto said =
-      run_child({"row", row.name, options.quick ? "quick" : "whole"}, row.surroundings);
-  auto in_child = said ? read_from_child(*said) : std::nullopt;
+      run_child({"row", row.name, std::string(extent_name(options.extent))}, row.surroundings);
+  if (!said) return std::unexpected(said.error());
+  auto in_child = read_from_child(*said);
   if (!in_child) {
-    fmt::print(stderr, "felsite bench: {}: {}\n", row.name,
-               said ? "The process of the row says nothing of use." : to_string(said.error()));
-    std::abort();
+    return std::unexpected(
+        Error{.code = ErrorCode::DispatchFailed,
+              .message = "The process of the row " + row.name + " says nothing of use.",
+              .fix = "see what it says on standard error.",
+              .context = {}});
   }
   for (const std::string& reason : in_child->skipped) {
     if (options.skipped) options.skipped(row, reason);
   }
   for (Measurement& measurement : in_child->measurements) {
     results.push_back(std::move(measurement));
+    if (options.bound) hold_to(results.back(), *options.bound);
     if (options.progress) options.progress(results.back());
   }
+  return {};
 }
 
 }  // namespace
@@ -88,7 +88,18 @@ double time_ns(const std::function<void()>& work) {
   return elapsed.count();
 }
 
-std::function<double()> budget(double cost) {
+double processor_ns(const std::function<void()>& work) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  };
+  const double before = now();
+  work();
+  return now() - before;
+}
+
+std::function<double()> constant(double cost) {
   return [cost] { return cost; };
 }
 
@@ -105,16 +116,19 @@ std::function<double()> in_turn(std::vector<std::function<double()>> costs) {
   };
 }
 
+void keep(const void* value) { asm volatile("" : : "r"(value) : "memory"); }
+
 std::vector<Row> all_rows() {
   std::vector<Row> rows = reference_rows();
-  for (const auto& more : {ir_rows(), codegen_rows(), kernel_rows(), dispatch_rows(), memory_rows(),
-                           planning_rows(), closure_rows(), grid_sync_rows(), cold_start_rows()}) {
+  for (const auto& more : {ir_rows(), codegen_rows(), planning_rows(), kernel_rows(),
+                           dispatch_rows(), host_rows(), memory_rows(), closure_rows(),
+                           grid_sync_rows(), chain_rows(), job_rows(), process_rows()}) {
     rows.insert(rows.end(), more.begin(), more.end());
   }
   return rows;
 }
 
-std::vector<Measurement> measure(const Options& options) {
+Result<std::vector<Measurement>> measure(const Options& options) {
   std::vector<Measurement> results;
   for (const Row& row : all_rows()) {
     const bool wanted =
@@ -122,8 +136,8 @@ std::vector<Measurement> measure(const Options& options) {
     if (!wanted) continue;
     if (row.surroundings.empty() || options.in_child) {
       measure_here(row, options, results);
-    } else {
-      measure_in_child(row, options, results);
+    } else if (const auto done = measure_in_child(row, options, results); !done) {
+      return std::unexpected(done.error());
     }
   }
   return results;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "felsite/text.h"
+#include "give_up.h"
 #include "peers.h"
 
 namespace felsite::bench {
@@ -16,8 +16,7 @@ const BenchKernel kSaxpy{"saxpy", "256", R"(
   let i = invocation.x;
   if i < len(y) {
     y[i] = 2.5 * x[i] + y[i];
-  })",
-                         peers::saxpy, 1 << 19};
+  })", peers::saxpy, 1 << 19, {1024, 1}};
 
 // The condition says of both buffers that the index is inside: nothing is left to be checked.
 const BenchKernel kStencil{"stencil", "16, 16", R"(
@@ -27,8 +26,7 @@ const BenchKernel kStencil{"stencil", "16, 16", R"(
   let i = invocation.y * 2048 + column;
   if column >= 1 && column < 2047 && i >= 2048 && i + 2048 < len(from) && i < len(to) {
     to[i] = 0.5 * from[i] + 0.125 * (from[i - 1] + from[i + 1] + from[i - 2048] + from[i + 2048]);
-  })",
-                           peers::stencil, kStencilWidth * 128};
+  })", peers::stencil, kStencilWidth * 128, {64, 16}};
 
 const BenchKernel kReduce{"reduce", "256", R"(
   readonly x: u32[];
@@ -45,8 +43,7 @@ const BenchKernel kReduce{"reduce", "256", R"(
   }
   if local.x == 0 {
     sums[workgroup_id.x] = part[0];
-  })",
-                          peers::reduce, 1 << 18};
+  })", peers::reduce, 1 << 18, {256, 1}};
 
 const BenchKernel kClosureHop{"closure hop", "256", R"(
   readonly frontier: u32[];
@@ -54,8 +51,7 @@ const BenchKernel kClosureHop{"closure hop", "256", R"(
   let w = invocation.x;
   if w < len(next) {
     next[w] = frontier[w] | select(w % 8 != 0, frontier[w - 1], 0);
-  })",
-                              peers::closure_hop, 1 << 19};
+  })", peers::closure_hop, 1 << 19, {1024, 1}};
 
 const BenchKernel kHash{"hash", "256", R"(
   readonly x: u32[];
@@ -88,8 +84,7 @@ const BenchKernel kHash{"hash", "256", R"(
       a = mixed + from_a + majority;
     }
     hashes[i] = a ^ b ^ c ^ d ^ e ^ f ^ g ^ h;
-  })",
-                        peers::hash, 1 << 17};
+  })", peers::hash, 1 << 17, {256, 1}};
 
 const BenchKernel kSaxpyFma{"saxpy fma", "256", R"(
   readonly x: f32[];
@@ -143,8 +138,7 @@ std::array<const BenchKernel*, 5> kernels_with_peers() {
 ir::Program parsed_program(std::string_view text) {
   auto program = ir::parse(text);
   if (!program) {
-    fmt::print(stderr, "A program of the benchmarks does not parse:\n{}\n", text);
-    std::abort();
+    give_up(fmt::format("A program of the benchmarks does not parse:\n{}", text));
   }
   return *program;
 }
@@ -188,6 +182,12 @@ Workload workload_of(const ir::Program& program, std::uint32_t elements) {
     workload.grid = {kStencilWidth / columns, elements / kStencilWidth / rows, layers};
   }
   return workload;
+}
+
+std::array<std::uint32_t, 2> peer_grid(const BenchKernel& kernel, std::uint32_t elements) {
+  const auto& [columns, rows] = kernel.peer_tile;
+  if (rows == 1) return {elements / columns, 1};
+  return {kStencilWidth / columns, elements / kStencilWidth / rows};
 }
 
 std::string straight_line_text(std::uint32_t statements) {

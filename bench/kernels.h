@@ -17,8 +17,10 @@ struct BenchKernel {
   std::string_view name;
   std::string_view workgroup;  // as the text form has it
   std::string_view body;       // buffers and statements
-  std::string_view peer;       // the same in GLSL (shaders/peers); empty: none
+  std::string_view peer;       // as an expert writes it in GLSL (shaders/peers); empty: none
   std::uint32_t elements;      // of its buffers, for some 10 ms on two cores of lavapipe
+  // How much one of the peer's workgroups does: elements, or columns and rows of a grid.
+  std::array<std::uint32_t, 2> peer_tile{};
 };
 
 inline constexpr std::uint32_t kStencilWidth = 2048;
@@ -47,6 +49,8 @@ struct Workload {
   std::array<std::uint32_t, 3> grid;
 };
 Workload workload_of(const ir::Program& program, std::uint32_t elements);
+// Workgroups of the peer.
+std::array<std::uint32_t, 2> peer_grid(const BenchKernel& kernel, std::uint32_t elements);
 
 // Statements in a row, each of them using the one before: the same for Felsite and for GLSL.
 std::string straight_line_text(std::uint32_t statements);

@@ -4,26 +4,34 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
-#include <fstream>
+#include <optional>
+#include <span>
 
-#include "harness.h"
+#include "base/durable_file.h"
+#include "report.h"
 
 namespace felsite::bench {
 namespace {
 
 // As those of felsite: usage, and a device, a driver or a file that fails.
 constexpr int kOk = 0;
+constexpr int kOver = 1;  // a row is over its bound
 constexpr int kUsage = 2;
 constexpr int kNotDone = 3;
 
 struct Arguments {
+  bool check = false;
   bool quick = false;
   bool list = false;
   std::vector<std::string> rows;
+  std::optional<double> bound;
   std::string json_file;
   std::string html_file;
+  std::string markdown_file;
   std::vector<std::string> child;  // what to do as a child of itself
 };
 
@@ -32,12 +40,75 @@ bool write_file(const std::string& path, std::string_view text) {
     fmt::print("{}", text);
     return true;
   }
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return true;
-  fmt::print(stderr, "felsite: Cannot write {}. Fix: name a file in a folder with room.\n", path);
+  const int failed = base::replace_file(path, {std::as_bytes(std::span(text))});
+  if (failed == 0) return true;
+  fmt::print(stderr, "felsite: Cannot write {}: {}. Fix: name a file in a folder with room.\n",
+             path, std::strerror(failed));
   return false;
+}
+
+void say_skipped(const Row& row, const std::string& reason) {
+  fmt::print("{:26}skipped: {}\n", row.name, reason);
+  std::fflush(stdout);
+}
+
+int report_failure(const Error& error) {
+  std::fflush(stdout);
+  fmt::print(stderr, "felsite: {}\n", felsite::to_string(error));
+  return kNotDone;
+}
+
+[[maybe_unused]] int measure_all(const Arguments& args) {
+  const auto began = std::chrono::steady_clock::now();
+  fmt::print("{}\n\n{}\n", device_line(), header());
+  std::fflush(stdout);
+  Options options{.extent = args.quick ? Extent::Quick : Extent::Whole,
+                  .rows = args.rows,
+                  .bound = args.bound,
+                  .in_child = false,
+                  .progress = {},
+                  .skipped = say_skipped};
+  options.progress = [](const Measurement& row) {
+    fmt::print("{}\n", to_line(row));
+    std::fflush(stdout);
+  };
+  const auto rows = measure(options);
+  if (!rows) return report_failure(rows.error());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  fmt::print("\n{}\nIn all {:.1f} s.\n", summary(*rows), took.count());
+  if (!args.json_file.empty() && !write_file(args.json_file, to_json(device_line(), *rows)))
+    return kNotDone;
+  if (!args.html_file.empty() && !write_file(args.html_file, to_html(device_line(), *rows)))
+    return kNotDone;
+  if (!args.markdown_file.empty() &&
+      !write_file(args.markdown_file, to_markdown(device_line(), *rows))) {
+    return kNotDone;
+  }
+  return std::ranges::all_of(*rows, &Measurement::met) ? kOk : kOver;
+}
+
+// Where a side of a row gives other results, the process has ended before the line is printed.
+int check(const Arguments& args) {
+  fmt::print("{}\n\n", device_line());
+  std::size_t skipped = 0;
+  Options options{.extent = Extent::Check,
+                  .rows = args.rows,
+                  .bound = {},
+                  .in_child = false,
+                  .progress = {},
+                  .skipped = {}};
+  options.progress = [](const Measurement& row) {
+    fmt::print("{}\n", to_check_line(row));
+    std::fflush(stdout);
+  };
+  options.skipped = [&](const Row& row, const std::string& reason) {
+    ++skipped;
+    say_skipped(row, reason);
+  };
+  const auto rows = measure(options);
+  if (!rows) return report_failure(rows.error());
+  fmt::print("\n{} lines work, {} skipped. Nothing was measured.\n", rows->size(), skipped);
+  return kOk;
 }
 
 int run(const Arguments& args) {
@@ -54,30 +125,14 @@ int run(const Arguments& args) {
                row);
     return kUsage;
   }
+  if (args.check) return check(args);
 #ifndef NDEBUG
   fmt::print(stderr,
              "felsite: A Debug build measures nothing. Fix: build with --preset release.\n");
   return kUsage;
+#else
+  return measure_all(args);
 #endif
-  const auto began = std::chrono::steady_clock::now();
-  fmt::print("{}\n\n{}\n", device_line(), header());
-  std::fflush(stdout);
-  Options options{
-      .quick = args.quick, .rows = args.rows, .in_child = false, .progress = {}, .skipped = {}};
-  options.progress = [](const Measurement& row) {
-    fmt::print("{}\n", to_line(row));
-    std::fflush(stdout);
-  };
-  options.skipped = [](const Row& row, const std::string& reason) {
-    fmt::print("{:26}skipped: {}\n", row.name, reason);
-    std::fflush(stdout);
-  };
-  const std::vector<Measurement> rows = measure(options);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  fmt::print("\nIn all {:.1f} s.\n", took.count());
-  if (!args.json_file.empty() && !write_file(args.json_file, to_json(rows))) return kNotDone;
-  if (!args.html_file.empty() && !write_file(args.html_file, to_html(rows))) return kNotDone;
-  return kOk;
 }
 
 }  // namespace
@@ -85,14 +140,23 @@ int run(const Arguments& args) {
 
 int main(int argc, char** argv) {
   using namespace felsite::bench;
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is an error like a full disk
   CLI::App app("Measure Felsite against peers", "felsite bench");
   Arguments args;
   app.set_version_flag("--version", "felsite-bench " FELSITE_VERSION);
   app.add_flag("--quick", args.quick, "Smaller sizes: ends within 60 s on two cores");
+  app.add_flag("--check", args.check,
+               "Only run each row once, small, and compare the results of both sides");
   app.add_flag("--list", args.list, "Only name the rows");
   app.add_option("--rows", args.rows, "Only these rows: a,b")->delimiter(',');
+  app.add_option("--bound", args.bound, "Hold all rows to this ratio instead of their own bounds")
+      ->check(CLI::PositiveNumber);
   app.add_option("--json", args.json_file, "Also write the rows as JSON");
   app.add_option("--html", args.html_file, "Also write the rows as a page");
+  app.add_option("--markdown", args.markdown_file, "Also write the rows as a table in Markdown");
+  app.footer(
+      "Exit codes: 0 all rows keep their bounds, 1 a row is over its bound, 2 usage, 3 a "
+      "side failed or gave other results.");
   // Not for users: how it starts itself for rows that need a process of their own.
   app.add_option("--child", args.child)->expected(1, -1)->group("");
   try {

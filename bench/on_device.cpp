@@ -3,50 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "felsite/kernel.h"
+#include "felsite/vulkan.h"
 #include "glsl.h"
 
 namespace felsite::bench {
 namespace {
 
-template <class T>
-std::vector<T> values_of(const Bytes& bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+bool nearly(float a, float b) { return std::fabs(a - b) <= 1e-5F * std::max(1.0F, std::fabs(b)); }
+
+std::vector<float> floats_of(const Bytes& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
 }
 
-bool nearly(float a, float b) { return std::fabs(a - b) <= 1e-5F * std::max(1.0F, std::fabs(b)); }
+// All outputs of one program of the benchmarks are of one type.
+bool has_floats(const ir::Program& program) { return program.buffer(0).element == ir::Type::F32; }
 
 bool same_results(const ir::Program& program, const std::vector<Bytes>& felsite,
                   const std::vector<Bytes>& peer) {
-  // All outputs of one program of the benchmarks are of one type.
-  const bool floats = program.buffer(0).element == ir::Type::F32;
-  if (!floats || felsite.size() != peer.size()) return felsite == peer;
-  for (std::size_t i = 0; i < peer.size(); ++i) {
-    if (!std::ranges::equal(values_of<float>(felsite[i]), values_of<float>(peer[i]), nearly)) {
-      return false;
-    }
-  }
-  return true;
+  if (!has_floats(program)) return felsite == peer;
+  return std::ranges::equal(felsite, peer, nearly_equal);
 }
 
 }  // namespace
 
-void give_up(const std::string& why) {
-  fmt::print(stderr, "felsite bench: {}\n", why);
-  std::abort();
+bool nearly_equal(const Bytes& a, const Bytes& b) {
+  return std::ranges::equal(floats_of(a), floats_of(b), nearly);
 }
 
-int rounds_for(double round_ns, int most) {
-  constexpr double kBudget = 1e9;
-  const double fit =
-      std::clamp(kBudget / round_ns, static_cast<double>(kLeastRounds), static_cast<double>(most));
-  return static_cast<int>(fit) | 1;
+void give_up(const std::string& why) {
+  std::fflush(stdout);
+  fmt::print(stderr, "felsite: {}\n", why);
+  std::fflush(stderr);
+  // Other threads may be at work, with no one to end them in order.
+  std::_Exit(3);
 }
 
 std::string size_name(std::uint64_t bytes) {
@@ -59,8 +57,18 @@ Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish) {
   return SharedDevice(std::move(*device));
 }
 
-Runner DeviceKernel::make(SharedDevice device, codegen::Kernel kernel, const ir::Program& program,
-                          const Workload& workload) {
+Result<Sides> open_sides(bool with_conditions) {
+  auto raw = with_conditions ? RawDevice::open_with_conditions() : RawDevice::open();
+  if (!raw) return std::unexpected(std::move(raw.error()));
+  auto backend = make_vulkan_backend();
+  if (!backend) return std::unexpected(std::move(backend.error()));
+  return Sides{std::move(*backend), std::move(*raw)};
+}
+
+Result<std::shared_ptr<DeviceKernel>> DeviceKernel::make(SharedDevice device,
+                                                         codegen::Kernel kernel,
+                                                         const ir::Program& program,
+                                                         const Workload& workload) {
   const auto prepared = vk::PreparedKernel::prepare(*device, std::move(kernel), program);
   if (!prepared) return std::unexpected(prepared.error());
   const std::vector<ByteSpan> inputs(workload.inputs.begin(), workload.inputs.end());
@@ -80,45 +88,62 @@ Runner felsite_on(const SharedDevice& device, const ir::Program& program,
                   const Workload& workload) {
   auto kernel = codegen::lower(codegen::Segment(program), device->capabilities());
   if (!kernel) return std::unexpected(std::move(kernel.error()));
-  return DeviceKernel::make(device, std::move(*kernel), program, workload);
+  const auto made = DeviceKernel::make(device, std::move(*kernel), program, workload);
+  if (!made) return std::unexpected(made.error());
+  return Contestant{.run = [one = *made](std::uint32_t times) { return one->run(times); },
+                    .outputs = [one = *made] { return one->outputs(); }};
 }
 
-Runner glsl_on(const SharedDevice& device, std::string_view source, const ir::Program& program,
-               const Workload& workload) {
-  codegen::Kernel kernel;
-  kernel.words = compile_glsl(source);
-  for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
-    const ir::BufferDecl& buffer = program.buffer(id);
-    if (buffer.access == ir::Access::Workgroup) {
-      kernel.shared_bytes += buffer.count * ir::info(buffer.element).bytes;
-    } else {
-      kernel.buffers.push_back(
-          {.buffer = id, .binding = id, .written = buffer.access != ir::Access::ReadOnly});
-    }
+Runner raw_peer_on(const SharedRawDevice& device, const BenchKernel& kernel,
+                   const ir::Program& program, const Workload& workload, std::uint32_t elements) {
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::size_t> written;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (buffer.access == ir::Access::Workgroup) continue;
+    if (buffer.access != ir::Access::ReadOnly) written.push_back(sizes.size());
+    sizes.push_back(workload.inputs[sizes.size()].size());
   }
-  kernel.parameters = {{codegen::ParameterKind::Length, 0}};
-  kernel.workgroup_size = program.workgroup_size();
-  return DeviceKernel::make(device, std::move(kernel), program, workload);
+  const auto passes =
+      std::make_shared<RawPasses>(device, std::array{compile_glsl(kernel.peer)}, sizes, 1);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::memcpy(passes->mapped(i), workload.inputs[i].data(), sizes[i]);
+  }
+  passes->record([&] {
+    const auto [columns, rows] = peer_grid(kernel, elements);
+    passes->use_kernel(0);
+    passes->push(0, std::array{elements});
+    passes->dispatch(columns, rows);
+  });
+  return Contestant{
+      .run = [passes](std::uint32_t times) { return mean_ns(times, [&] { passes->run(); }); },
+      .outputs =
+          [passes, sizes, written] {
+            std::vector<Bytes> outputs;
+            for (const std::size_t i : written) {
+              const std::byte* const from = passes->mapped(i);
+              outputs.emplace_back(from, from + sizes[i]);
+            }
+            return outputs;
+          }};
 }
 
 Case skipped_case(const Error& reason) { return {.skipped = to_string(reason)}; }
 
 Case contest(std::string size, const ir::Program& program, const Runner& felsite, std::string peer,
-             const Runner& other, bool quick) {
+             const Runner& other, Extent extent) {
   if (!felsite) return skipped_case(felsite.error());
   if (!other) return skipped_case(other.error());
-  (*felsite)->run(1);
-  (*other)->run(1);
-  if (!same_results(program, (*felsite)->outputs(), (*other)->outputs())) {
+  felsite->run(1);
+  other->run(1);
+  if (!same_results(program, felsite->outputs(), other->outputs())) {
     give_up(fmt::format("{}: Felsite and {} give different results.", size, peer));
   }
-  const std::uint32_t times = quick ? 1 : 3;
-  const double round = ((*felsite)->run(times) + (*other)->run(times)) * times;
+  const std::uint32_t times = extent == Extent::Whole ? 3 : 1;
   return {.size = std::move(size),
-          .felsite = [runner = *felsite, times] { return runner->run(times); },
+          .felsite = [run = felsite->run, times] { return run(times); },
           .peer = std::move(peer),
-          .peer_cost = [runner = *other, times] { return runner->run(times); },
-          .rounds = rounds_for(round)};
+          .peer_cost = [run = other->run, times] { return run(times); },
+          .compared = std::string(has_floats(program) ? kNearlyEqual : kSameBytes)};
 }
 
 }  // namespace felsite::bench

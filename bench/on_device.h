@@ -4,27 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "give_up.h"
 #include "harness.h"
 #include "kernels.h"
+#include "raw_passes.h"
 #include "vk/run_kernel.h"
 
 namespace felsite::bench {
-
-// A benchmark whose work fails measures nothing.
-[[noreturn]] void give_up(const std::string& why);
-template <class T>
-T must(Result<T> result) {
-  if (!result) give_up(to_string(result.error()));
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
-// Short rounds and many, where they are short: a software driver shares its cores with all else
-// that runs. A slow device must not make the whole take minutes.
-int rounds_for(double round_ns, int most = 41);
 
 inline constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 // 4 KiB, 64 MiB
@@ -50,19 +38,34 @@ class DeviceKernel {
   SharedDevice device_;  // outlives the kernel
   vk::BoundKernel bound_;
 };
-using Runner = Result<std::shared_ptr<DeviceKernel>>;
+// Either side of a case: what costs the given number of runs, each waited for, and what they leave.
+struct Contestant {
+  std::function<double(std::uint32_t times)> run;
+  std::function<std::vector<Bytes>()> outputs;
+};
+using Runner = Result<Contestant>;
 
 // What Felsite makes of a program for this device.
 Runner felsite_on(const SharedDevice& device, const ir::Program& program, const Workload& workload);
-// The GLSL peer instead: the same buffers, workgroups and grid, and the number of elements as its
-// only parameter. Only the module differs.
-Runner glsl_on(const SharedDevice& device, std::string_view source, const ir::Program& program,
-               const Workload& workload);
+// The peer of a kernel in raw Vulkan on a device of its own, which has no robust access.
+Runner raw_peer_on(const SharedRawDevice& device, const BenchKernel& kernel,
+                   const ir::Program& program, const Workload& workload, std::uint32_t elements);
 
 // The two sides of a case. They must give the same results, which is checked here, once: the bits
 // of integers, and floats to a tolerance. Skipped where the device refuses one of them.
 Case contest(std::string size, const ir::Program& program, const Runner& felsite, std::string peer,
-             const Runner& other, bool quick);
+             const Runner& other, Extent extent);
 Case skipped_case(const Error& reason);
+
+// The backend and raw Vulkan on the same device, for rows that set one beside the other.
+struct Sides {
+  std::shared_ptr<Backend> backend;
+  SharedRawDevice raw;
+};
+Result<Sides> open_sides(bool with_conditions = false);
+
+// Floats that differ by a hundred thousandth at most: the peers are neither exact nor in order.
+bool nearly_equal(const Bytes& a, const Bytes& b);
+inline constexpr std::string_view kNearlyEqual = "floats to 1e-5";
 
 }  // namespace felsite::bench

@@ -14,7 +14,7 @@ RawPasses::RawPasses(SharedRawDevice device, std::span<const std::vector<std::ui
     buffers_.push_back(std::make_unique<RawBuffer>(device_, bytes));
   }
   make_set(interface);
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   VkCommandPoolCreateInfo pool_info{};
   pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool_info.queueFamilyIndex = device_->family;
@@ -39,7 +39,7 @@ RawPasses::~RawPasses() {
 }
 
 void RawPasses::make_set(const RawInterface& interface) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   const VkDescriptorPoolSize size{.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .descriptorCount = interface.buffers};
   VkDescriptorPoolCreateInfo pool_info{};
@@ -71,7 +71,7 @@ void RawPasses::make_set(const RawInterface& interface) {
 }
 
 void RawPasses::record(const std::function<void()>& commands) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   check_raw(vk.vkBeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer");
@@ -88,7 +88,7 @@ void RawPasses::record(const std::function<void()>& commands) {
 }
 
 void RawPasses::fill_with_zeros(std::size_t buffer) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   vk.vkCmdFillBuffer(commands_, buffers_[buffer]->handle, 0, VK_WHOLE_SIZE, 0);
   VkMemoryBarrier memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -110,8 +110,8 @@ void RawPasses::push(std::uint32_t first, std::span<const std::uint32_t> words) 
                                  words.data());
 }
 
-void RawPasses::dispatch(std::uint32_t groups) {
-  device_->vk.vkCmdDispatch(commands_, groups, 1, 1);
+void RawPasses::dispatch(std::uint32_t columns, std::uint32_t rows) {
+  device_->vk.vkCmdDispatch(commands_, columns, rows, 1);
 }
 
 void RawPasses::barrier(bool for_conditions) {
@@ -138,15 +138,13 @@ void RawPasses::begin_condition(std::size_t buffer, std::uint64_t offset) {
 
 void RawPasses::end_condition() { device_->vk.vkCmdEndConditionalRenderingEXT(commands_); }
 
+void RawPasses::submit() { device_->submit(commands_, fence_); }
+
+void RawPasses::wait() { device_->wait(fence_); }
+
 void RawPasses::run() {
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands_;
-  check_raw(device_->vk.vkQueueSubmit(device_->queue, 1, &info, fence_), "vkQueueSubmit");
-  check_raw(device_->vk.vkWaitForFences(device_->handle, 1, &fence_, VK_TRUE, UINT64_MAX),
-            "vkWaitForFences");
-  check_raw(device_->vk.vkResetFences(device_->handle, 1, &fence_), "vkResetFences");
+  submit();
+  wait();
 }
 
 }  // namespace felsite::bench

@@ -23,12 +23,14 @@ class RawPasses {
   void fill_with_zeros(std::size_t buffer);  // and lets kernels see it
   void use_kernel(std::size_t kernel);
   void push(std::uint32_t first, std::span<const std::uint32_t> words);
-  void dispatch(std::uint32_t groups);
+  void dispatch(std::uint32_t columns, std::uint32_t rows = 1);
   // What kernels wrote is seen by those behind it; and by what looks at conditions.
   void barrier(bool for_conditions = false);
   void begin_condition(std::size_t buffer, std::uint64_t offset);
   void end_condition();
 
+  void submit();
+  void wait();
   void run();  // and waits
   std::byte* mapped(std::size_t buffer) const { return buffers_[buffer]->mapped; }
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "on_device.h"
 #include "vk/device.h"
-#include "vk/instance_functions.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::bench {
@@ -31,11 +31,11 @@ std::optional<std::uint32_t> shared_memory_type(const VkPhysicalDeviceMemoryProp
   return found;
 }
 
-bool offers_conditions(VkPhysicalDevice physical) {
+bool offers_conditions(const RawInstanceFunctions& vk, VkPhysicalDevice physical) {
   std::uint32_t count = 0;
-  vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
+  vk.vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr);
   std::vector<VkExtensionProperties> extensions(count);
-  vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data());
+  vk.vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data());
   return std::ranges::any_of(extensions, [](const VkExtensionProperties& extension) {
     return std::string_view(extension.extensionName) == VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME;
   });
@@ -54,8 +54,7 @@ VkCommandBufferAllocateInfo one_command_buffer(VkCommandPool pool) {
 
 void check_raw(VkResult result, const char* call) {
   if (result == VK_SUCCESS) return;
-  fmt::print(stderr, "felsite bench: {} gives {}.\n", call, static_cast<int>(result));
-  std::abort();
+  give_up(fmt::format("{} gives {}.", call, static_cast<int>(result)));
 }
 
 Result<RawChoice> choose_as_felsite() {
@@ -83,14 +82,15 @@ Result<SharedRawDevice> RawDevice::open(const RawChoice& choice) {
   SharedRawDevice device(new RawDevice);
   const VkPhysicalDevice physical = device->find_device(choice.device);
   VkPhysicalDeviceMemoryProperties memory{};
-  vkGetPhysicalDeviceMemoryProperties(physical, &memory);
+  device->instance_functions_.vkGetPhysicalDeviceMemoryProperties(physical, &memory);
   const auto type = shared_memory_type(memory);
   if (!type) {
     return std::unexpected(vk::unsupported("The host cannot reach the memory of the device.",
                                            "run it on an integrated or a software device.", ""));
   }
   device->family = choice.family;
-  device->has_conditions = choice.conditions && offers_conditions(physical);
+  device->has_conditions =
+      choice.conditions && offers_conditions(device->instance_functions_, physical);
   device->memory_type = *type;
   device->memory_bytes = memory.memoryHeaps[memory.memoryTypes[*type].heapIndex].size;
   device->make_device(physical);
@@ -98,18 +98,20 @@ Result<SharedRawDevice> RawDevice::open(const RawChoice& choice) {
 }
 
 VkPhysicalDevice RawDevice::find_device(std::size_t position) {
-  check_raw(volkInitialize(), "volkInitialize");
+  // Felsite has found a device, so there is a loader.
+  const auto create =
+      reinterpret_cast<PFN_vkCreateInstance>(raw_loader()(VK_NULL_HANDLE, "vkCreateInstance"));
   VkApplicationInfo application{};
   application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
   application.apiVersion = VK_API_VERSION_1_1;
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  check_raw(vkCreateInstance(&info, nullptr, &instance_), "vkCreateInstance");
-  volkLoadInstanceOnly(instance_);
+  check_raw(create(&info, nullptr, &instance_), "vkCreateInstance");
+  instance_functions_ = raw_instance_functions(instance_);
   std::array<VkPhysicalDevice, 16> devices{};
   auto count = static_cast<std::uint32_t>(devices.size());
-  check_raw(vkEnumeratePhysicalDevices(instance_, &count, devices.data()),
+  check_raw(instance_functions_.vkEnumeratePhysicalDevices(instance_, &count, devices.data()),
             "vkEnumeratePhysicalDevices");
   if (position >= count) check_raw(VK_ERROR_DEVICE_LOST, "vkEnumeratePhysicalDevices");
   return devices[position];
@@ -135,18 +137,33 @@ void RawDevice::make_device(VkPhysicalDevice physical) {
     info.enabledExtensionCount = 1;
     info.ppEnabledExtensionNames = &extension;
   }
-  check_raw(vkCreateDevice(physical, &info, nullptr, &handle), "vkCreateDevice");
-  volkLoadDeviceTable(&vk, handle);
+  check_raw(instance_functions_.vkCreateDevice(physical, &info, nullptr, &handle),
+            "vkCreateDevice");
+  vk = raw_device_functions(handle, instance_functions_.vkGetDeviceProcAddr);
   vk.vkGetDeviceQueue(handle, family, 0, &queue);
 }
 
 RawDevice::~RawDevice() {
   if (handle != VK_NULL_HANDLE) vk.vkDestroyDevice(handle, nullptr);
-  vkDestroyInstance(instance_, nullptr);
+  instance_functions_.vkDestroyInstance(instance_, nullptr);
+}
+
+void RawDevice::submit(VkCommandBuffer commands, VkFence fence) {
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
+  const std::lock_guard lock(queue_lock_);
+  check_raw(vk.vkQueueSubmit(queue, 1, &info, fence), "vkQueueSubmit");
+}
+
+void RawDevice::wait(VkFence fence) {
+  check_raw(vk.vkWaitForFences(handle, 1, &fence, VK_TRUE, UINT64_MAX), "vkWaitForFences");
+  check_raw(vk.vkResetFences(handle, 1, &fence), "vkResetFences");
 }
 
 RawBuffer::RawBuffer(SharedRawDevice device, std::uint64_t bytes) : device_(std::move(device)) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
@@ -175,7 +192,7 @@ RawBuffer::~RawBuffer() {
 RawKernel::RawKernel(SharedRawDevice device, std::span<const std::uint32_t> words,
                      VkPipelineCache cache, const RawInterface& interface)
     : device_(std::move(device)) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   std::vector<VkDescriptorSetLayoutBinding> bindings(interface.buffers);
   for (std::uint32_t i = 0; i < interface.buffers; ++i) {
     bindings[i].binding = i;
@@ -229,7 +246,7 @@ RawKernel::~RawKernel() {
 
 RawCommands::RawCommands(SharedRawDevice device, const RawKernel& kernel, const RawWork& work)
     : device_(std::move(device)) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   make_sets(kernel, work);
   VkCommandPoolCreateInfo pool_info{};
   pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -252,7 +269,7 @@ RawCommands::~RawCommands() {
 }
 
 void RawCommands::make_sets(const RawKernel& kernel, const RawWork& work) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   const auto count = static_cast<std::uint32_t>(work.buffers.size());
   const VkDescriptorPoolSize size{.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .descriptorCount = count};
@@ -286,7 +303,7 @@ void RawCommands::make_sets(const RawKernel& kernel, const RawWork& work) {
 }
 
 void RawCommands::record(const RawKernel& kernel, const RawWork& work) {
-  const VolkDeviceTable& vk = device_->vk;
+  const RawDeviceFunctions& vk = device_->vk;
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   check_raw(vk.vkBeginCommandBuffer(commands_, &begin), "vkBeginCommandBuffer");
@@ -316,18 +333,8 @@ void RawCommands::record(const RawKernel& kernel, const RawWork& work) {
   check_raw(vk.vkEndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
-void RawCommands::submit() {
-  VkSubmitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands_;
-  check_raw(device_->vk.vkQueueSubmit(device_->queue, 1, &info, fence_), "vkQueueSubmit");
-}
+void RawCommands::submit() { device_->submit(commands_, fence_); }
 
-void RawCommands::wait() {
-  check_raw(device_->vk.vkWaitForFences(device_->handle, 1, &fence_, VK_TRUE, UINT64_MAX),
-            "vkWaitForFences");
-  check_raw(device_->vk.vkResetFences(device_->handle, 1, &fence_), "vkResetFences");
-}
+void RawCommands::wait() { device_->wait(fence_); }
 
 }  // namespace felsite::bench

@@ -3,15 +3,15 @@
 // the work needs. What fails ends the process: a benchmark whose work fails measures nothing.
 #pragma once
 
-#include <volk.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "felsite/error.h"
+#include "raw_functions.h"
 
 namespace felsite::bench {
 
@@ -23,7 +23,7 @@ struct RawChoice {
 };
 Result<RawChoice> choose_as_felsite();
 
-// An instance with one device and one queue.
+// An instance with one device and one queue, with no feature turned on: robust access neither.
 class RawDevice {
  public:
   // An error where the host cannot reach the memory of the device: the peers copy nothing twice.
@@ -36,12 +36,17 @@ class RawDevice {
   RawDevice& operator=(const RawDevice&) = delete;
 
   VkDevice handle = VK_NULL_HANDLE;
-  VolkDeviceTable vk{};
+  RawDeviceFunctions vk{};
   VkQueue queue = VK_NULL_HANDLE;
   std::uint32_t family = 0;
   std::uint32_t memory_type = 0;   // device-local, mapped, coherent
   std::uint64_t memory_bytes = 0;  // of the heap that it is of
   bool has_conditions = false;     // asked for, and there
+
+  // From any thread: a queue takes one submission at a time.
+  void submit(VkCommandBuffer commands, VkFence fence);
+  // And makes the fence ready for the next time.
+  void wait(VkFence fence);
 
  private:
   RawDevice() = default;
@@ -49,6 +54,8 @@ class RawDevice {
   void make_device(VkPhysicalDevice physical);
 
   VkInstance instance_ = VK_NULL_HANDLE;
+  RawInstanceFunctions instance_functions_{};
+  std::mutex queue_lock_;
 };
 using SharedRawDevice = std::shared_ptr<RawDevice>;
 

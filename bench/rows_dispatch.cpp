@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
-#include "felsite/vulkan.h"
 #include "glsl.h"
 #include "on_device.h"
 #include "peers.h"
-#include "raw_vulkan.h"
 #include "step.h"
 
 namespace felsite::bench {
@@ -90,19 +89,6 @@ class FelsiteSteps {
   std::vector<Bytes> nothing_;
 };
 
-// What the cases of a row run on.
-struct Sides {
-  std::shared_ptr<Backend> backend;
-  SharedRawDevice raw;
-};
-Result<Sides> open_sides() {
-  auto raw = RawDevice::open();
-  if (!raw) return std::unexpected(std::move(raw.error()));
-  auto backend = make_vulkan_backend();
-  if (!backend) return std::unexpected(std::move(backend.error()));
-  return Sides{std::move(*backend), std::move(*raw)};
-}
-
 // Several of a side.
 template <class Steps>
 using Team = std::vector<std::shared_ptr<Steps>>;
@@ -138,16 +124,15 @@ std::function<double()> costs_of(const Team<Steps>& team,
   return in_turn(std::move(costs));
 }
 
-// Rounds far shorter than a time slice, and many: most of them are then left alone by whatever else
-// runs on the machine.
+// Rounds far shorter than a time slice, and many.
 constexpr std::uint32_t kDispatches = 20;
-constexpr int kRounds = 201;
+constexpr std::size_t kRounds = 401;
 
 double mean_of_runs(RawSteps& steps) {
   return mean_ns(kDispatches, [&] { steps.run(); });
 }
 
-std::vector<Case> latency_cases(bool) {
+std::vector<Case> latency_cases(Extent) {
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
   const Teams teams = make_teams(*sides, 1);
@@ -158,24 +143,51 @@ std::vector<Case> latency_cases(bool) {
            .felsite = costs_of<FelsiteSteps>(teams.felsite, dispatches),
            .peer = "raw Vulkan, recorded once",
            .peer_cost = costs_of<RawSteps>(teams.raw, mean_of_runs),
-           .rounds = kRounds}};
+           .compared = std::string(kSameBytes),
+           .most_rounds = kRounds}};
 }
 
-std::vector<Case> raw_control_cases(bool) {
+std::vector<Case> raw_control_cases(Extent) {
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
   return {{.size = "one workgroup",
            .felsite = costs_of<RawSteps>(make_teams(*sides, 1).raw, mean_of_runs),
            .peer = "the same program",
            .peer_cost = costs_of<RawSteps>(make_teams(*sides, 1).raw, mean_of_runs),
-           .rounds = kRounds}};
+           .compared = std::string(kSameBytes),
+           .most_rounds = kRounds}};
+}
+
+// Two threads, each with its own buffer and recording; there is one queue. What both do at once
+// shows what they wait for each other.
+std::vector<Case> threads_cases(Extent) {
+  constexpr std::uint32_t kInEach = 100;
+  const auto sides = open_sides();
+  if (!sides) return {skipped_case(sides.error())};
+  const Teams teams = make_teams(*sides, 1);
+  const auto by_two = [](const auto& team, auto dispatch) {
+    return [=] {
+      return time_ns([&] {
+               const auto half = [&](std::size_t who) {
+                 for (std::uint32_t i = 0; i < kInEach; ++i) dispatch(*team[who]);
+               };
+               std::jthread other(half, 1);
+               half(0);
+             }) /
+             kInEach;
+    };
+  };
+  return {{.size = "2 threads, one workgroup each",
+           .felsite = by_two(teams.felsite, [](FelsiteSteps& steps) { steps.dispatch(); }),
+           .peer = "raw Vulkan, 2 threads",
+           .peer_cost = by_two(teams.raw, [](RawSteps& steps) { steps.run(); }),
+           .compared = std::string(kSameBytes)}};
 }
 
 Case sequence_case(const Sides& sides, std::uint32_t steps, Form form) {
   const Teams teams = make_teams(sides, steps, form);
   const std::uint32_t times = std::max(200 / steps, 1u);
   const auto runs = [times](auto& side) { return mean_ns(times, [&] { side.run(); }); };
-  const double round = runs(*teams.felsite[0]) + runs(*teams.raw[0]);
   const bool block = form == Form::Block;
   return {.size = fmt::format("{} step{}", steps,
                               block        ? "s, a block"
@@ -184,18 +196,21 @@ Case sequence_case(const Sides& sides, std::uint32_t steps, Form form) {
           .felsite = costs_of<FelsiteSteps>(teams.felsite, runs),
           .peer = "raw Vulkan, recorded once",
           .peer_cost = costs_of<RawSteps>(teams.raw, runs),
-          .rounds = rounds_for(round, kRounds),
-          .bound = steps < 100 ? std::optional(0.0) : std::nullopt};
+          .compared = std::string(kSameBytes),
+          .bound = steps < 100 ? std::optional(1.25) : std::nullopt,
+          .most_rounds = kRounds};
 }
 
-std::vector<Case> sequence_cases(bool) {
+std::vector<Case> sequence_cases(Extent extent) {
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
   std::vector<Case> cases;
   for (const std::uint32_t steps : {1u, 10u, 100u, 1000u, 5000u}) {
+    if (steps > 10 && extent == Extent::Check) break;
+    if (steps > 1000 && extent == Extent::Quick) break;
     cases.push_back(sequence_case(*sides, steps, Form::Sequence));
   }
-  cases.push_back(sequence_case(*sides, 1000, Form::Block));
+  cases.push_back(sequence_case(*sides, by_extent(extent, 10u, 1000u, 1000u), Form::Block));
   return cases;
 }
 
@@ -203,13 +218,13 @@ std::vector<Case> sequence_cases(bool) {
 // many steps on the same queue, so that caches and the driver's threads are in the same state. That
 // more steps cost the host no more is the row's own bound. Beside vkQueueSubmit alone, which is all
 // that raw Vulkan does, Felsite's locks and counters are up to a microsecond: a wider one.
-std::vector<Case> resubmit_cases(bool) {
-  constexpr std::uint32_t kSteps = 5000;
+std::vector<Case> resubmit_cases(Extent extent) {
+  const std::uint32_t steps = by_extent(extent, 50u, 1000u, 5000u);
   const auto sides = open_sides();
   if (!sides) return {skipped_case(sides.error())};
-  const auto many = std::make_shared<FelsiteSteps>(sides->backend, kSteps);
+  const auto many = std::make_shared<FelsiteSteps>(sides->backend, steps);
   const auto one = std::make_shared<FelsiteSteps>(sides->backend, 1);
-  const auto raw = std::make_shared<RawSteps>(sides->raw, kSteps);
+  const auto raw = std::make_shared<RawSteps>(sides->raw, steps);
   const auto enqueue_many = [many] {
     many->run();
     return many->enqueue();
@@ -222,19 +237,19 @@ std::vector<Case> resubmit_cases(bool) {
     raw->run();
     return raw->submit();
   };
-  // Two runs on each side.
-  const int rounds = rounds_for(4 * time_ns([&] { raw->run(); }), kRounds / 4);
-  return {{.size = "5000 steps",
+  const std::string size = fmt::format("{} steps", steps);
+  const std::string compared = "nothing: sequence_vs_raw does";
+  return {{.size = size,
            .felsite = enqueue_many,
-           .peer = "vkQueueSubmit, 5000 steps",
+           .peer = "vkQueueSubmit of as many",
            .peer_cost = submit_raw,
-           .rounds = rounds,
+           .compared = compared,
            .bound = 2.0},
-          {.size = "5000 steps",
+          {.size = size,
            .felsite = enqueue_many,
            .peer = "Felsite, 1 step",
            .peer_cost = enqueue_one,
-           .rounds = rounds}};
+           .compared = compared}};
 }
 
 }  // namespace
@@ -245,6 +260,8 @@ std::vector<Row> dispatch_rows() {
        kNoWorkers},
       {"dispatch_latency_vs_raw", "A warm dispatch on resident buffers, beside raw Vulkan", 1.25,
        latency_cases, kNoWorkers},
+      {"default_threads", "The same with the worker threads that a user has", 1.25, latency_cases},
+      {"two_threads", "Dispatches from two threads, beside raw Vulkan", 1.25, threads_cases},
       {"sequence_vs_raw", "Dependent steps recorded once, beside raw Vulkan", 1.05, sequence_cases,
        kNoWorkers},
       {"sequence_resubmit_host", "The host's part of running a recording again", 1.5,

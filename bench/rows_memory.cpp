@@ -5,11 +5,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "felsite/vulkan.h"
 #include "glsl.h"
 #include "on_device.h"
 #include "peers.h"
-#include "raw_vulkan.h"
 #include "step.h"
 
 namespace felsite::bench {
@@ -57,21 +55,18 @@ class Transfer {
   std::unique_ptr<RawBuffer> raw_;
 };
 
-std::vector<Case> transfer_cases(bool quick) {
-  const auto raw = RawDevice::open();
-  if (!raw) return {skipped_case(raw.error())};
-  auto made = make_vulkan_backend();
-  if (!made) return {skipped_case(made.error())};
-  const std::shared_ptr<Backend> backend = std::move(*made);
+std::vector<Case> transfer_cases(Extent extent) {
+  const auto sides = open_sides();
+  if (!sides) return {skipped_case(sides.error())};
   std::vector<Case> cases;
   for (const std::uint64_t bytes :
-       {std::uint64_t{4} << 10, kMebi, quick ? 64 * kMebi : 256 * kMebi}) {
+       {std::uint64_t{4} << 10, kMebi, by_extent(extent, 2, 64, 256) * kMebi}) {
     const auto host = std::make_shared<HostMemory>(counted_bytes(bytes), Bytes(bytes));
     const auto times = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMebi / bytes, 1));
     std::vector<std::function<double()>> felsite;
     std::vector<std::function<double()>> peer;
     for (int i = 0; i < (bytes > kMebi ? 2 : 6); ++i) {
-      const auto one = std::make_shared<Transfer>(backend, *raw, host, i % 2 == 0);
+      const auto one = std::make_shared<Transfer>(sides->backend, sides->raw, host, i % 2 == 0);
       felsite.push_back([=] { return mean_ns(times, [&] { one->felsite(); }); });
       peer.push_back([=] { return mean_ns(times, [&] { one->raw_copies(); }); });
     }
@@ -79,18 +74,15 @@ std::vector<Case> transfer_cases(bool quick) {
                      .felsite = in_turn(std::move(felsite)),
                      .peer = "memcpy, mapped memory",
                      .peer_cost = in_turn(std::move(peer)),
-                     .rounds = bytes > kMebi ? 41 : 401,
-                     .bound = bytes < kMebi ? std::optional(0.0) : std::nullopt});
+                     .compared = std::string(kSameBytes),
+                     .bound = bytes < kMebi ? std::optional(1.25) : std::nullopt,
+                     .most_rounds = 401});
   }
   return cases;
 }
 
 // Work on more than fits any cache, in buffers as large as every device takes them.
 constexpr std::uint32_t kLargeBuffers = 16;
-constexpr std::uint64_t kLargeBytes = 128 * kMebi;
-constexpr std::uint32_t kLargeElements = kLargeBytes / sizeof(std::uint32_t);
-constexpr std::uint32_t kLargeGroups = kLargeElements / (256 * 8);
-constexpr std::uint64_t kReadBytes = 16 * kMebi;  // of each
 
 constexpr std::string_view kLargeStep = R"(
 program step_large workgroup(256) {
@@ -106,16 +98,20 @@ program step_large workgroup(256) {
 
 class LargeWork {
  public:
-  LargeWork(std::shared_ptr<Backend> backend, SharedRawDevice raw)
+  LargeWork(std::shared_ptr<Backend> backend, SharedRawDevice raw, std::uint64_t bytes)
       : backend_(std::move(backend)),
         raw_(std::move(raw)),
-        from_(counted_bytes(kLargeBytes)),
+        bytes_(bytes),
+        elements_(static_cast<std::uint32_t>(bytes / 4)),
+        groups_(elements_ / (256 * 8)),
+        read_bytes_(bytes / 8),
+        from_(counted_bytes(bytes)),
         program_(parsed_program(kLargeStep)),
         kernel_(raw_, compile_glsl(peers::step_large)) {}
 
   double felsite() {
     return time_ns([&] {
-      const std::vector<std::uint64_t> sizes(kLargeBuffers, kLargeBytes);
+      const std::vector<std::uint64_t> sizes(kLargeBuffers, bytes_);
       const auto handles = must(backend_->allocate_resident_many(sizes));
       std::vector<ResidentStep> steps;
       std::vector<ResidentRange> reads;
@@ -123,8 +119,8 @@ class LargeWork {
         must(backend_->upload_resident(handle, from_));
         steps.push_back({.program = program_,
                          .resources = {handle},
-                         .grid_override = std::array{kLargeGroups, 1u, 1u}});
-        reads.push_back({.buffer = handle, .length = kReadBytes});
+                         .grid_override = std::array{groups_, 1u, 1u}});
+        reads.push_back({.buffer = handle, .length = read_bytes_});
       }
       must(backend_->submit_resident({.prefix = steps, .reads = reads}, read_));
       for (const ResidentHandle& handle : handles) must(backend_->free_resident(handle));
@@ -134,9 +130,9 @@ class LargeWork {
   double raw() {
     return time_ns([&] {
       std::vector<std::unique_ptr<RawBuffer>> buffers;
-      RawWork work{.elements = kLargeElements, .groups = kLargeGroups};
+      RawWork work{.elements = elements_, .groups = groups_};
       for (std::uint32_t i = 0; i < kLargeBuffers; ++i) {
-        buffers.push_back(std::make_unique<RawBuffer>(raw_, kLargeBytes));
+        buffers.push_back(std::make_unique<RawBuffer>(raw_, bytes_));
         std::memcpy(buffers.back()->mapped, from_.data(), from_.size());
         work.buffers.push_back(buffers.back().get());
       }
@@ -145,8 +141,8 @@ class LargeWork {
       commands.wait();
       read_.resize(kLargeBuffers);
       for (std::uint32_t i = 0; i < kLargeBuffers; ++i) {
-        read_[i].resize(kReadBytes);
-        std::memcpy(read_[i].data(), buffers[i]->mapped, kReadBytes);
+        read_[i].resize(read_bytes_);
+        std::memcpy(read_[i].data(), buffers[i]->mapped, read_bytes_);
       }
     });
   }
@@ -155,6 +151,10 @@ class LargeWork {
  private:
   std::shared_ptr<Backend> backend_;
   SharedRawDevice raw_;
+  std::uint64_t bytes_;  // of each buffer
+  std::uint32_t elements_;
+  std::uint32_t groups_;
+  std::uint64_t read_bytes_;  // of each
   Bytes from_;
   ir::Program program_;
   RawKernel kernel_;
@@ -170,29 +170,31 @@ std::uint64_t available_bytes() {
   return 0;
 }
 
-std::vector<Case> large_cases(bool quick) {
-  if (quick) return {{.skipped = "It takes minutes. Fix: run it without --quick."}};
-  const std::uint64_t needed = kLargeBuffers * kLargeBytes;
+std::vector<Case> large_cases(Extent extent) {
+  const std::uint64_t bytes = by_extent(extent, 1, 8, 128) * kMebi;
+  const std::uint64_t needed = kLargeBuffers * bytes;
   // The source, the results, and room for everybody else.
   if (available_bytes() < needed + needed / 2) {
-    return {{.skipped = "The machine has too little memory for it. Fix: run it with 3 GiB free."}};
+    return {{.skipped =
+                 fmt::format("The machine has too little memory for it. Fix: run it with {} free.",
+                             size_name(needed + needed / 2))}};
   }
-  const auto raw = RawDevice::open();
-  if (!raw) return {skipped_case(raw.error())};
-  if ((*raw)->memory_bytes < needed) {
-    return {{.skipped = "The device has less than 2 GiB. Fix: run it on one that has more."}};
+  const auto sides = open_sides();
+  if (!sides) return {skipped_case(sides.error())};
+  if (sides->raw->memory_bytes < needed) {
+    return {
+        {.skipped = "The device has too little memory for it. Fix: run it on one that has more."}};
   }
-  auto backend = make_vulkan_backend();
-  if (!backend) return {skipped_case(backend.error())};
-  const auto work = std::make_shared<LargeWork>(std::move(*backend), *raw);
+  const auto work = std::make_shared<LargeWork>(sides->backend, sides->raw, bytes);
   work->felsite();
   const std::vector<Bytes> felsite = work->results();
   work->raw();
   if (felsite != work->results()) give_up("large work gives other results than raw");
-  return {{.size = "2 GiB in 16 buffers",
+  return {{.size = fmt::format("{} in 16 buffers", size_name(needed)),
            .felsite = [work] { return work->felsite(); },
            .peer = "raw Vulkan, mapped memory",
-           .peer_cost = [work] { return work->raw(); }}};
+           .peer_cost = [work] { return work->raw(); },
+           .compared = std::string(kSameBytes)}};
 }
 
 }  // namespace
@@ -201,8 +203,7 @@ std::vector<Row> memory_rows() {
   return {
       {"upload_download_vs_raw", "Bytes to the device and back, beside memcpy", 1.05,
        transfer_cases},
-      {"device_memory_large", "2 GiB: allocate, upload, one kernel, read a part, free", 0,
-       large_cases},
+      {"device_memory_large", "Allocate, upload, one kernel, read a part, free", 1.05, large_cases},
   };
 }
 

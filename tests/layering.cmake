@@ -29,6 +29,17 @@ foreach(part IN LISTS parts)
   endforeach()
 endforeach()
 
+# The command uses the public headers, and of the parts only base.
+file(GLOB tool_files ${SOURCE_DIR}/tools/*.h ${SOURCE_DIR}/tools/*.cpp)
+foreach(file IN LISTS tool_files)
+  file(STRINGS ${file} includes REGEX "^#include \"[a-z]+/")
+  foreach(line IN LISTS includes)
+    if(NOT line MATCHES "#include \"(felsite|base)/")
+      list(APPEND findings "${file}: ${line}")
+    endif()
+  endforeach()
+endforeach()
+
 # What each part may see of the public headers: nothing of a part below it.
 set(ir_headers types ops program literal finding error validate text builder printable
     spelling)

@@ -1,7 +1,9 @@
 #include "element_text.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -19,6 +21,16 @@ using namespace ir;
 
 // More than any of the generators is ever meant for, and small enough to allocate.
 constexpr std::uint64_t kMostGenerated = std::uint64_t{1} << 31;
+
+// Of a file no more than fits twice into the machine's memory, as the run needs room as well.
+base::ReadLimits input_limits() {
+  constexpr std::uint64_t kMostOfFile = std::uint64_t{16} << 30;
+  constexpr std::uint64_t kMostOfStream = std::uint64_t{256} << 20;
+  const std::uint64_t machine = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L)) *
+                                static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 1L));
+  const std::uint64_t file = std::min(kMostOfFile, machine / 2);
+  return {.file = file, .stream = std::min(kMostOfStream, file)};
+}
 
 Error bad_spec(const BufferDecl& buffer, std::string message) {
   return Error{.code = ErrorCode::BadInputs,
@@ -123,7 +135,7 @@ std::uint64_t random_bits(Type type, std::mt19937_64& random) {
 
 Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
   if (spec.starts_with('@')) {
-    auto text = read_file(std::string(spec.substr(1)));
+    auto text = read_bytes(std::string(spec.substr(1)), input_limits());
     if (!text) return std::unexpected(std::move(text.error()));
     const auto* first = reinterpret_cast<const std::byte*>(text->data());
     return Bytes(first, first + text->size());

@@ -5,62 +5,58 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <span>
+
+#include "base/durable_file.h"
+#include "felsite/text.h"
 
 namespace felsite::tool {
 namespace {
 
-Error file_error(const std::string& path, std::string_view what) {
+Error file_error(const std::string& path, std::string_view what, int error) {
   return Error{.code = ErrorCode::BadInputs,
-               .message = fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(errno)),
-               .fix = "check the path and its permissions.",
+               .message = fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
+               .fix = "check the path, its permissions and the room in its folder.",
                .context = {}};
+}
+
+Error too_long(const std::string& path, const base::ReadLimits& limits, std::uint64_t limit) {
+  Error error{.code = ErrorCode::BadInputs,
+              .message = fmt::format("`{}` has more than {} MiB, which is the most that is read.",
+                                     path == "-" ? "standard input" : path, limit >> 20),
+              .fix = limit < limits.file ? "put the bytes into a file, of which more is read."
+                                         : "check that this is the file you mean, or split it.",
+              .context = {}};
+  error.context.available = limit;
+  return error;
 }
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
-  if (path == "-") {
-    return std::string(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-  }
-  errno = 0;
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    errno = EISDIR;
-    return std::unexpected(file_error(path, "read"));
-  }
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return std::unexpected(file_error(path, "read"));
-  // A pipe has no size; it is read to its end.
-  const std::streamoff size = file.tellg();
-  file.clear();
-  file.seekg(0);
-  file.clear();
+Result<std::string> read_bytes(const std::string& path, const base::ReadLimits& limits) {
+  const bool is_input = path == "-";
+  const base::OwnedFile opened(is_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!is_input && !opened) return std::unexpected(file_error(path, "read", errno));
   std::string text;
-  if (size > 0) {
-    text.resize(static_cast<std::size_t>(size));
-    file.read(text.data(), size);
-    text.resize(static_cast<std::size_t>(file.gcount()));
-  } else {
-    text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
-  if (file.bad()) return std::unexpected(file_error(path, "read"));
+  std::uint64_t limit = 0;
+  const int failed = base::read_to_end(is_input ? STDIN_FILENO : opened.get(), limits, text, limit);
+  if (failed == EFBIG) return std::unexpected(too_long(path, limits, limit));
+  if (failed != 0) return std::unexpected(file_error(path, "read", failed));
   return text;
 }
 
+Result<std::string> read_file(const std::string& path) {
+  return read_bytes(path, {.file = ir::kMostTextBytes, .stream = ir::kMostTextBytes});
+}
+
 Result<void> write_file(const std::string& path, std::string_view bytes) {
+  std::fflush(stdout);  // the path may lead there, and what was printed comes first
   if (path == "-") {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return {};
   }
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) return std::unexpected(file_error(path, "write"));
+  const int failed = base::replace_file(path, {std::as_bytes(std::span(bytes))});
+  if (failed != 0) return std::unexpected(file_error(path, "write", failed));
   return {};
 }
 

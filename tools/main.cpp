@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <new>
 
@@ -109,6 +110,7 @@ int main(int argc, char** argv) {
   using namespace felsite::tool;
   using felsite::ErrorCode;
   open_missing_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow is an error like a full disk
   const bool json = wants_json(argc, argv);
   int code = kDeviceAtFault;
   try {

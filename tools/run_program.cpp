@@ -9,16 +9,25 @@
 namespace felsite::tool {
 namespace {
 
+constexpr std::chrono::milliseconds kClosingGrace{300};
+
 Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::vector<Bytes>& inputs,
                      const RunArguments& args) {
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  const DispatchConfig config = make_config(args, program);
   const Telemetry before = telemetry_snapshot();
-  auto results = backend.dispatch_borrowed_timed(program, spans, make_config(args, program));
+  auto results = backend.dispatch_borrowed_timed(program, spans, config);
   if (!results) return std::unexpected(std::move(results.error()));
+  const Telemetry counted = difference(telemetry_snapshot(), before);
+  std::vector<std::uint64_t> sizes;
+  for (const Bytes& input : inputs) sizes.push_back(input.size());
+  auto grid = choose_grid(program, config, sizes);
+  if (!grid) return std::unexpected(std::move(grid.error()));
   return Ran{.results = std::move(*results),
              .backend = std::string(backend.id()),
              .device = backend.device_profile().name,
-             .counted = difference(telemetry_snapshot(), before),
+             .grid = std::move(*grid),
+             .counted = counted,
              .checked = false,
              .difference = {}};
 }
@@ -54,7 +63,9 @@ Error cannot_open(Error error) {
 
 Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& inputs,
                           const RunArguments& args, const std::string& device) {
-  auto backend = make_vulkan_backend({.device = device, .mask = args.mask});
+  // What goes on after a timeout must not keep the command: its end ends that too.
+  auto backend =
+      make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
   if (ran && args.check) {

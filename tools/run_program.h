@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "felsite/backend.h"
+#include "felsite/explain.h"
 #include "felsite/telemetry.h"
 #include "run_arguments.h"
 
@@ -15,6 +16,7 @@ struct Ran {
   TimedOutputs results;
   std::string backend;  // its id
   std::string device;   // the name of what it ran on
+  GridChoice grid;      // which it took, and from what
   Telemetry counted;    // by this run alone, without the one that --check adds
   bool checked = false;
   std::optional<Error> difference;  // of --check: what differs

@@ -9,6 +9,7 @@
 #include "felsite/printable.h"
 #include "files.h"
 #include "output.h"
+#include "run_inputs.h"
 #include "run_timing.h"
 
 namespace felsite::tool {
@@ -42,17 +43,30 @@ nlohmann::json describe(const ir::Program& program, const Ran& ran, nlohmann::js
                       {"device", ran.device},
                       {"outputs", std::move(outputs)},
                       {"passes_run", timing.passes_run},
-                      {"converged", timing.converged}};
+                      {"converged", timing.converged},
+                      {"grid_reason", ran.grid.reason}};
+  if (ran.grid.grid) body["grid"] = *ran.grid.grid;
   if (timing.wall_ns) body["wall_ns"] = *timing.wall_ns;
   if (args.check) body["checked"] = ran.checked;
   if (args.timing) body["timing"] = timing_json(ran);
   return body;
 }
 
+// A grid that nobody named, and what it was made for.
+std::string grid_line(const ir::Program& program, const Ran& ran, const RunArguments& args) {
+  const auto size =
+      make_config(args, program).workgroup_override.value_or(program.workgroup_size());
+  const auto& grid = *ran.grid.grid;
+  const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  return fmt::format("grid: {} workgroup{} of {}, {}\n", groups, groups == 1 ? "" : "s",
+                     std::uint64_t{size[0]} * size[1] * size[2], printable(ran.grid.reason));
+}
+
 // How the run went, for people.
-void show_course(const Ran& ran, const RunArguments& args) {
+void show_course(const ir::Program& program, const Ran& ran, const RunArguments& args) {
   const DispatchTiming& timing = ran.results.timing;
   std::fflush(stdout);  // the results come first, also where both go to one file
+  if (ran.grid.is_inferred) write_err(grid_line(program, ran, args));
   if (args.timing) {
     write_err(timing_text(ran, args.fixpoint.has_value()));
   } else if (args.fixpoint) {
@@ -121,7 +135,7 @@ Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styl
   if (json) {
     print_out("{}\n", json_text(describe(program, ran, std::move(outputs), args)));
   } else {
-    show_course(ran, args);
+    show_course(program, ran, args);
   }
   return {};
 }
@@ -135,7 +149,7 @@ Result<void> write_outputs(const ir::Program& program, const Ran& ran, const Sty
     auto written = write_bytes(style->second.substr(1), ran.results.outputs[i]);
     if (!written) return written;
   }
-  show_course(ran, args);
+  show_course(program, ran, args);
   return {};
 }
 

@@ -1,21 +1,12 @@
 #include "run_route.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <optional>
-#include <vector>
 
 namespace felsite::tool {
 namespace {
-
-// What the Vulkan backend does not run, as it says itself (src/dispatch/routing.cpp). The only
-// place of the tool that knows.
-std::optional<std::string> not_on_vulkan(const ir::Program& program) {
-  if (!program.facts().has_collectives) return std::nullopt;
-  return "it has a collective, and the Vulkan backend runs one rank";
-}
 
 // `felsite explain` has fewer options.
 bool is_given(const CLI::App& command, const char* option) {
@@ -35,13 +26,7 @@ std::optional<std::string> asks_for_reference(const CLI::App& command) {
 
 // What was given for a device that does not come to run.
 std::string left_unused(const CLI::App& command) {
-  std::vector<const char*> given;
-  for (const char* option : {"--check", "--mask", "--device"}) {
-    if (is_given(command, option)) given.push_back(option);
-  }
-  if (given.empty()) return {};
-  return fmt::format("; {} {} nothing there", fmt::join(given, " and "),
-                     given.size() == 1 ? "does" : "do");
+  return is_given(command, "--device") ? "; --device does nothing there" : "";
 }
 
 }  // namespace
@@ -49,8 +34,7 @@ std::string left_unused(const CLI::App& command) {
 Route choose_route(const CLI::App& command, const CommonOptions& common,
                    const ir::Program& program) {
   if (common.backend != "auto") return {.on_device = common.backend == "vulkan", .note = {}};
-  auto why = not_on_vulkan(program);
-  if (!why) why = asks_for_reference(command);
+  const auto why = asks_for_reference(command);
   if (!why) return {};
   return {.on_device = false,
           .note = fmt::format("{} runs on the reference: {}{}", program.name(), *why,

@@ -111,7 +111,7 @@ class Backend {
       std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs);
 
   // Equal bytes of one domain are uploaded once and stay, within the backend's budget, the least
-  // recently used going first and never one that is held. They must not be written.
+  // recently used going first and never one that is held. To change or free one is BadInputs.
   virtual Result<StaticUploads> acquire_static_uploads(std::string_view domain,
                                                        std::span<const ByteSpan> payloads) = 0;
   virtual Result<void> release_static_uploads(const StaticUploads& uploads) = 0;

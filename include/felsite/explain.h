@@ -180,6 +180,15 @@ bool is_one_dispatch(const Explanation& explanation);
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device);
 
+// The grid of a dispatch with inputs of these sizes, in the order of their declarations.
+struct GridChoice {
+  std::optional<std::array<std::uint32_t, 3>> grid;  // absent: the device reads it from a buffer
+  std::string reason;                                // "for the 250 elements of `y`"
+  bool is_inferred = false;
+};
+Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
+                               const std::vector<std::uint64_t>& input_bytes);
+
 // For reading, at most 100 columns wide as far as names allow; docs/tool.md describes the JSON.
 std::string to_text(const Explanation& explanation);
 std::string to_json(const Explanation& explanation);

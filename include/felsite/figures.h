@@ -6,12 +6,14 @@
 namespace felsite {
 
 struct PipelineCacheSnapshot {
-  std::uint64_t entries = 0;     // programs held ready
-  std::uint64_t hits = 0;        // asked for and there
-  std::uint64_t misses = 0;      // asked for and compiled
-  std::uint64_t evictions = 0;   // dropped to make room
-  std::uint64_t disk_bytes = 0;  // read from the cache file
-  bool disk_in_use = false;      // the file is written when the backend shuts down or flushes
+  std::uint64_t entries = 0;       // programs held ready
+  std::uint64_t hits = 0;          // asked for and there
+  std::uint64_t misses = 0;        // asked for and compiled
+  std::uint64_t evictions = 0;     // dropped to make room
+  std::uint64_t disk_bytes = 0;    // read from the cache file
+  bool disk_in_use = false;        // the file is written when the backend shuts down or flushes
+  std::uint64_t bytes = 0;         // of the programs held ready, and what they were lowered to
+  std::uint64_t driver_bytes = 0;  // of what the driver keeps of pipelines to compile them again
 };
 
 struct MetricSnapshot {
@@ -21,7 +23,9 @@ struct MetricSnapshot {
   std::uint64_t in_flight = 0;     // dispatches submitted and not yet done
   std::uint64_t recordings = 0;    // sequences recorded so far
   std::uint64_t recordings_kept = 0;
-  std::uint64_t allocations = 0;  // allocations of device memory so far
+  std::uint64_t recording_bytes = 0;  // device memory that those have for themselves alone
+  std::uint64_t idle_bytes = 0;       // device memory kept for the next buffers
+  std::uint64_t allocations = 0;      // allocations of device memory so far
   std::uint64_t static_bytes = 0;
   std::uint64_t static_hits = 0;
   std::uint64_t static_misses = 0;

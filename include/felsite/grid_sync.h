@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct SegmentBuffer {
     Passes,      // of a kernel that runs the passes itself: how many (codegen::PassLoop)
   };
   Kind kind = Kind::Program;
-  ir::BufferId source = ir::kNone;  // Program, Kept and Before: the buffer that is meant
+  // Program, Kept and Before: the buffer that is meant. Spill: its number.
+  ir::BufferId source = ir::kNone;
   bool operator==(const SegmentBuffer&) const = default;
 };
 std::string_view to_string(SegmentBuffer::Kind kind);
@@ -91,6 +93,8 @@ struct GridSyncPlan {
   std::uint32_t trip_count = 0;
   std::uint32_t choice_words = 0;
   std::uint32_t spill_words = 0;  // of one invocation
+  // Of these, how many lie in one spill buffer; the last one may hold fewer.
+  std::uint32_t words_per_spill = 0;
   std::uint32_t group_words = 0;  // of one workgroup
   std::uint32_t grid_syncs = 0;   // barriers in the program
   // Whether every fork depends on lengths, the grid and loop variables alone, so that the host can
@@ -108,14 +112,19 @@ struct GridSyncOptions {
   bool whole = false;
   // The kernel of a whole program runs its passes itself, and compares what it cannot report on.
   bool passes_in_kernel = false;
+  // The most words of an invocation in one spill buffer, for devices that bind no larger one.
+  // 0: all of them.
+  std::uint32_t words_per_spill = 0;
 };
 
-// InvalidProgram for a program that does not validate, UnsupportedFeature for collectives and for
-// asynchronous copies that are under way at a grid barrier.
+// Collectives have one rank. InvalidProgram for a program that does not validate,
+// UnsupportedFeature for asynchronous copies that are under way at a grid barrier.
 Result<GridSyncPlan> plan_grid_sync(const ir::Program& program,
                                     const GridSyncOptions& options = {});
 
-// Bytes on the device for what the plan keeps, for a grid of so many workgroups.
-std::uint64_t kept_bytes(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid);
+// Bytes on the device for what the plan keeps, for a grid of so many workgroups. Absent where 64
+// bits do not count them.
+std::optional<std::uint64_t> kept_bytes(const GridSyncPlan& plan,
+                                        const std::array<std::uint32_t, 3>& grid);
 
 }  // namespace felsite

@@ -39,13 +39,28 @@ struct Parameter {
   bool operator==(const Parameter&) const = default;
 };
 
-// The status buffer: a trap or an exceeded loop budget writes it, once. Zeros before each dispatch.
-struct Status {
-  enum State : std::uint32_t { Clean = 0, Trapped = 1, LoopBudgetExceeded = 2 };
-  std::uint32_t state;
-  std::uint32_t tag;  // position in Kernel::trap_tags
-  std::uint32_t address;
-  std::array<std::uint32_t, 3> invocation;
+// What invocations report, traps and exceeded loop budgets, goes into the status buffer: words that
+// are zeros before each run. Of all that report, the one with the lowest linear index counts, which
+// is x + width * (y + height * z) over the whole grid. Each has a key, the complement of its index,
+// and raises words to it, never lowers one: so it does not matter in which order they come. An
+// address is told by its digits, each of which has a word for every value; where the key that
+// counts stands, there is the digit.
+struct StatusWords {
+  static constexpr std::uint32_t kKey = 0;     // zero: nothing was reported
+  static constexpr std::uint32_t kWidth = 1;   // invocations along x
+  static constexpr std::uint32_t kHeight = 2;  // and along y
+  static constexpr std::uint32_t kAddress = 3;
+  static constexpr std::uint32_t kDigitBits = 4;
+  static constexpr std::uint32_t kDigits = 32 / kDigitBits;
+  static constexpr std::uint32_t kDigitValues = 1 << kDigitBits;
+  // One for each of Kernel::trap_tags; a key in none of them reports an exceeded loop budget.
+  static constexpr std::uint32_t kTags = kAddress + kDigits * kDigitValues;
+  // The key of every invocation whose index does not fit.
+  static constexpr std::uint32_t kFarKey = 1;
+  // At the end of the binding, behind any number of other words: one that becomes 1 with the first
+  // report, and one that tells, if it is not zero, that reports come too late to count.
+  static constexpr std::uint32_t kTakenFromEnd = 2;
+  static constexpr std::uint32_t kClosedFromEnd = 1;
 };
 
 struct Kernel {
@@ -66,6 +81,12 @@ struct Kernel {
   bool needs_robust_access2 = false;
   std::uint32_t shared_bytes = 0;
   std::vector<std::string> trap_tags;
+
+  // Of its status, without those at the end of the binding.
+  std::uint32_t status_words() const {
+    if (trap_tags.empty()) return StatusWords::kAddress;
+    return StatusWords::kTags + static_cast<std::uint32_t>(trap_tags.size());
+  }
 };
 
 struct LowerOptions {

@@ -1,6 +1,7 @@
 // The text form (.fels): parsing, printing, formatting. docs/text.md has the grammar.
 #pragma once
 
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -9,6 +10,9 @@
 #include "felsite/program.h"
 
 namespace felsite::ir {
+
+// Longer texts are refused with one finding before anything of them is read.
+inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
 // Syntax only: names, types and access are for validate(). On failure one finding, the first.
 std::expected<Program, Findings> parse(std::string_view text);

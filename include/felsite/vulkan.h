@@ -1,6 +1,7 @@
 // The Vulkan backend: programs lowered to SPIR-V and run on a device, with the reference's bits.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,9 +24,12 @@ struct VulkanOptions {
   std::string mask{};
   // Bytes of static uploads that may stay on the device without anybody holding them.
   std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
+  // How long a shutdown waits for work that nobody waits for any more, after a timeout or a drop.
+  // Vulkan cannot stop it: what has not ended by then keeps its memory until the process ends.
+  std::chrono::nanoseconds closing_grace = std::chrono::seconds(5);
 };
 
-// Runs every program without collectives; those are refused with UnsupportedFeature.
+// Runs every program. Collectives have one rank.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options = {});
 
 // The mask that the backend lowers under with these options. Opens no device, so it may also hold

@@ -148,8 +148,7 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   f.begin(merge);
   // A driver with a loop budget may have left before the exchange.
   if (e_.mask().loop_budget != 0) {
-    e_.when(e_.as_word(found) != before,
-            [&] { interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0)); });
+    e_.when(e_.as_word(found) != before, [&] { interface_.report_loop_budget(); });
   }
   return value_from_bits(e_, Type::F32, before).id();
 }

@@ -8,8 +8,6 @@ namespace {
 using spv::Op;
 using spv::StorageClass;
 
-constexpr std::uint32_t kStatusWords = sizeof(Status) / sizeof(std::uint32_t);
-
 // As many parameters as there could be; which of them are used is known only at the end.
 std::size_t most_parameters(const Segment& segment) {
   const auto sized_at_run_time = std::ranges::count_if(
@@ -188,63 +186,119 @@ Word Interface::parameter(Parameter wanted) {
   return e_.as_word(known);
 }
 
-Id Interface::status_word(std::uint32_t index) {
+Id Interface::status_word(Word index) {
   SpirvModule& m = e_.module();
   if (status_ == 0) status_ = m.new_id();
   const Id pointer = m.type_pointer(StorageClass::StorageBuffer, e_.type_word());
-  return e_.emit(Op::OpAccessChain, pointer, {status_, e_.word(0).id(), e_.word(index).id()});
+  return e_.emit(Op::OpAccessChain, pointer, {status_, e_.word(0).id(), index.id()});
 }
 
-// The first to come writes; the others find the state taken.
-void Interface::report(Status::State state, Word tag, Word address) {
-  SpirvModule& m = e_.module();
-  if (status_function_ == 0) {
-    const Id word = e_.type_word();
-    const std::array params{word, word, word};
-    FunctionWriter f(m, e_.type_void(), params);
-    m.name(f.id(), "report_status");
-    FunctionWriter* const caller = e_.write_to(&f);
-    const bool vulkan_model = e_.has(Feature::MemoryModel);
-    const Word scope =
-        e_.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
-    const Word relaxed = e_.word(0);
-    const Word clean = e_.word(Status::Clean);
-    const Id before =
-        e_.emit(Op::OpAtomicCompareExchange, word,
-                {status_word(0), scope.id(), relaxed.id(), relaxed.id(), f.param(0), clean.id()});
-    e_.when(e_.as_word(before) == clean, [&] {
-      e_.store(status_word(1), f.param(1));
-      e_.store(status_word(2), f.param(2));
-      for (std::uint32_t axis = 0; axis < 3; ++axis) {
-        e_.store(status_word(3 + axis), invocation(axis).id());
-      }
-    });
-    f.give_back();
-    f.finish();
-    e_.write_to(caller);
-    status_function_ = f.id();
-  }
-  e_.emit(Op::OpFunctionCall, e_.type_void(),
-          {status_function_, e_.word(state).id(), tag.id(), address.id()});
-}
-
-// A barrier stands before this and before the next report, so the load need not be atomic.
-Flag Interface::has_report() {
-  const Id place = status_word(0);
-  const auto shared = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
-  const Id state = e_.has(Feature::MemoryModel)
-                       ? e_.emit(Op::OpLoad, e_.type_word(), {place, shared})
-                       : e_.load(e_.type_word(), place);
-  return e_.as_word(state) != e_.word(Status::Clean);
+Word Interface::status_length() {
+  if (status_ == 0) status_ = e_.module().new_id();
+  return e_.as_word(e_.emit(Op::OpArrayLength, e_.type_word(), {status_, 0}));
 }
 
 namespace {
 
-// A block of one array of words, in a variable whose id was given out before.
-void declare_word_block(Emitter& e, Id variable, StorageClass storage, std::size_t words,
-                        const char* name) {
+Word status_scope(Emitter& e) {
+  const bool vulkan_model = e.has(Feature::MemoryModel);
+  return e.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+}
+
+}  // namespace
+
+void Interface::raise_status(Word index, Word key) {
+  e_.emit(Op::OpAtomicUMax, e_.type_word(),
+          {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()});
+}
+
+// Atomic, as several invocations may set it to the same.
+void Interface::set_status(Word index, Word value) {
+  e_.function().act(Op::OpAtomicStore,
+                    {status_word(index), status_scope(e_).id(), e_.word(0).id(), value.id()});
+}
+
+// The complement of the linear index. A grid in one workgroup never has an index that is too large.
+Word Interface::status_key() {
+  const Word width = grid(0) * workgroup_size(0);
+  const Word height = grid(1) * workgroup_size(1);
+  const Word row = height * invocation(2) + invocation(1);
+  const Word index = width * row + invocation(0);
+  if (is_one_workgroup_) return ~index;
+  const Flag is_far = mul_high(height, invocation(2)) != 0U || row < invocation(1) ||
+                      mul_high(width, row) != 0U || index < invocation(0) ||
+                      index >= ~StatusWords::kFarKey;
+  return select(is_far, e_.word(StatusWords::kFarKey), ~index);
+}
+
+// Who is lower than all that reported before tells everything; who is not never counts.
+template <class More>
+Id Interface::write_report(const char* name, std::span<const Id> params, More more) {
+  FunctionWriter f(e_.module(), e_.type_void(), params);
+  e_.module().name(f.id(), name);
+  FunctionWriter* const caller = e_.write_to(&f);
+  const Word length = status_length();
+  const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
+  Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
+  if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
+  e_.when(counts, [&] {
+    const Word key = status_key();
+    const Word before = e_.as_word(e_.emit(Op::OpAtomicUMax, e_.type_word(),
+                                           {status_word(e_.word(StatusWords::kKey)),
+                                            status_scope(e_).id(), e_.word(0).id(), key.id()}));
+    e_.when(before < key, [&] {
+      set_status(length - StatusWords::kTakenFromEnd, e_.word(1));
+      set_status(e_.word(StatusWords::kWidth), grid(0) * workgroup_size(0));
+      set_status(e_.word(StatusWords::kHeight), grid(1) * workgroup_size(1));
+      more(f, key);
+    });
+  });
+  f.give_back();
+  f.finish();
+  e_.write_to(caller);
+  return f.id();
+}
+
+void Interface::report_loop_budget() {
+  if (budget_function_ == 0) {
+    budget_function_ = write_report("report_loop_budget", {}, [](FunctionWriter&, Word) {});
+  }
+  e_.emit(Op::OpFunctionCall, e_.type_void(), {budget_function_});
+}
+
+void Interface::report_trap(std::uint32_t tag, Word address) {
+  if (trap_function_ == 0) {
+    const std::array params{e_.type_word(), e_.type_word()};
+    trap_function_ = write_report("report_trap", params, [&](FunctionWriter& f, Word key) {
+      raise_status(e_.as_word(f.param(0)) + StatusWords::kTags, key);
+      for (std::uint32_t digit = 0; digit < StatusWords::kDigits; ++digit) {
+        const Word value = (e_.as_word(f.param(1)) >> (digit * StatusWords::kDigitBits)) &
+                           (StatusWords::kDigitValues - 1);
+        raise_status(value + (StatusWords::kAddress + digit * StatusWords::kDigitValues), key);
+      }
+    });
+  }
+  e_.emit(Op::OpFunctionCall, e_.type_void(), {trap_function_, e_.word(tag).id(), address.id()});
+}
+
+// A barrier stands before this and before the next report, so the load need not be atomic.
+Flag Interface::has_report() {
+  const Id place = status_word(e_.word(StatusWords::kKey));
+  const auto shared = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
+  const Id key = e_.has(Feature::MemoryModel) ? e_.emit(Op::OpLoad, e_.type_word(), {place, shared})
+                                              : e_.load(e_.type_word(), place);
+  return e_.as_word(key) != 0U;
+}
+
+namespace {
+
+// A block of one array of words, in a variable whose id was given out before. `words`: none for as
+// many as are bound.
+void declare_word_block(Emitter& e, Id variable, StorageClass storage,
+                        std::optional<std::size_t> words, const char* name) {
   SpirvModule& m = e.module();
-  const Id array = m.new_type_array(e.type_word(), e.word(as_operand(words)).id());
+  const Id array = words ? m.new_type_array(e.type_word(), e.word(as_operand(*words)).id())
+                         : m.new_type_runtime_array(e.type_word());
   m.decorate(array, spv::Decoration::ArrayStride, {4});
   const Id block = m.new_type_struct(std::array{array});
   m.decorate(block, spv::Decoration::Block);
@@ -272,7 +326,7 @@ void Interface::finish(Kernel& kernel) {
     }
   }
   if (status_ != 0) {
-    declare_word_block(e_, status_, StorageClass::StorageBuffer, kStatusWords, "status");
+    declare_word_block(e_, status_, StorageClass::StorageBuffer, std::nullopt, "status");
     kernel.status_binding = next_binding_++;
     bind(e_, status_, *kernel.status_binding);
   }

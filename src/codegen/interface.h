@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "codegen/emitter.h"
@@ -32,10 +33,13 @@ class Interface {
 
   // The descriptor of a buffer of the program.
   std::uint32_t binding(ir::BufferId buffer) const { return bindings_[buffer]; }
-  // Writes the status, unless something was reported before.
-  void report(Status::State state, Word tag, Word address);
-  // Whether something was reported.
+  // Writes the status, where this invocation is the lowest so far. `tag`: in Kernel::trap_tags.
+  void report_trap(std::uint32_t tag, Word address);
+  void report_loop_budget();
+  // Whether something was reported, by this kernel.
   Flag has_report();
+  // A flag in a variable: where it is set, reports come too late to count.
+  void set_closed(Id variable) { closed_ = variable; }
 
   // The declarations that must know everything that was used. Fills in the kernel's plain data.
   void finish(Kernel& kernel);
@@ -50,7 +54,13 @@ class Interface {
   Id builtin_variable(Slot slot);
   Word parameter(Parameter parameter);
   Id size_constant();
-  Id status_word(std::uint32_t index);
+  Id status_word(Word index);
+  Word status_length();
+  void raise_status(Word index, Word key);
+  void set_status(Word index, Word value);
+  Word status_key();
+  template <class More>
+  Id write_report(const char* name, std::span<const Id> params, More more);
 
   Emitter& e_;
   const ir::Program& program_;
@@ -68,7 +78,9 @@ class Interface {
   spv::StorageClass parameter_storage_;
   Id parameter_block_ = 0;
   Id status_ = 0;
-  Id status_function_ = 0;
+  Id trap_function_ = 0;
+  Id budget_function_ = 0;
+  Id closed_ = 0;
 };
 
 }  // namespace felsite::codegen

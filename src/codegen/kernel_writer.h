@@ -86,6 +86,9 @@ class KernelWriter {
   void write_runs(ir::NodeRange range);
   void write_run(ir::NodeRange range);
   void write_barrier_construct(ir::NodeId id);
+  void write_barrier(ir::NodeId id);
+  void end_segment_at(ir::NodeId id);
+  void close_reports();
   Word agreed(ir::ExprId root);
   Word word_of(ir::ExprId root);
   Word word_at_turn(ir::ExprId root);
@@ -170,6 +173,9 @@ class KernelWriter {
   std::vector<Id> op_functions_;   // by OpId
   std::vector<Copy> copies_;       // by tag, then in program order
   std::vector<std::string> trap_tags_;
+  // Whether there is a trap in the segment that is being written.
+  bool trapped_in_segment_ = false;
+  Id closed_ = 0;  // whether an earlier segment trapped, where one kernel has several
   Id source_file_ = 0;
   Id running_ = 0;          // whether this invocation has not returned yet
   Id turn_ = 0;             // where a lane has several invocations, which of them is at work

@@ -24,6 +24,9 @@ struct RunPlan {
   bool needed = false;
   std::vector<bool> has_barrier;  // by NodeId: it is one, or holds one
   std::vector<bool> persistent;   // by VarId: read outside the run that declares it
+  // By NodeId: a grid barrier, or an If or Loop around one, in a program that traps. Segments end
+  // there, and a trap of an earlier one comes first.
+  std::vector<bool> cut;
 };
 // In a folded grid there are several workgroups in the one that runs, and maybe several invocations
 // in a lane, which need runs even without barriers.

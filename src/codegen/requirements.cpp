@@ -273,13 +273,41 @@ Result<void> check_requirements(const Segment& segment, const Plan& plan,
   return Requirements(segment, plan, uniformity, mask).check();
 }
 
+namespace {
+
+// Those that Felsite adds are counted apart: the author cannot find them in the program. What a cut
+// at grid barriers adds has names of this beginning.
+Result<void> check_storage_buffers(const ir::Program& program, const Kernel& kernel,
+                                   std::uint64_t most) {
+  std::size_t kept = 0;
+  for (const BufferBinding& binding : kernel.buffers) {
+    if (program.buffer(binding.buffer).name.starts_with("felsite_")) ++kept;
+  }
+  const std::size_t own =
+      kept + (kernel.status_binding ? 1 : 0) + (kernel.parameter_binding ? 1 : 0);
+  const std::size_t all = kernel.buffers.size() - kept + own;
+  if (all <= most) return {};
+  std::vector<std::string> added;
+  if (kept != 0) added.push_back(fmt::format("{} for what lives across grid barriers", kept));
+  if (kernel.status_binding) added.emplace_back("1 for traps and loop budgets");
+  if (kernel.parameter_binding) added.emplace_back("1 for lengths and the grid");
+  std::string what = "storage buffers";
+  if (own != 0) {
+    what += fmt::format(" ({} of its own, and Felsite adds {})", all - own, fmt::join(added, ", "));
+  }
+  return std::unexpected(
+      over_limit(program, what, all, most,
+                 kept != 0 ? "use fewer buffers, put several into one, or keep less across grid "
+                             "barriers."
+                           : "use fewer buffers, or put several into one."));
+}
+
+}  // namespace
+
 Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kernel,
                                  const DeviceLimits& limits) {
-  const std::size_t buffers =
-      kernel.buffers.size() + (kernel.status_binding ? 1 : 0) + (kernel.parameter_binding ? 1 : 0);
-  if (buffers > limits.storage_buffers) {
-    return std::unexpected(over_limit(program, "storage buffers", buffers, limits.storage_buffers,
-                                      "use fewer buffers, or put several into one."));
+  if (auto fits = check_storage_buffers(program, kernel, limits.storage_buffers); !fits) {
+    return fits;
   }
   if (kernel.shared_bytes > limits.shared_bytes) {
     return std::unexpected(over_limit(program, "bytes of workgroup memory", kernel.shared_bytes,

@@ -127,16 +127,19 @@ void KernelWriter::write_run(ir::NodeRange range) {
 void KernelWriter::write_barrier_construct(ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   mark_line(id);
-  if (node.kind == NodeKind::Barrier) return buffers_.barrier();
+  if (node.kind == NodeKind::Barrier) return write_barrier(id);
+  end_segment_at(id);
   if (node.kind == NodeKind::Loop) {
     const Word from = agreed(node.args[0]);
     const Word to = agreed(node.args[1]);
     const Word ended = e_.repeat(from, to, e_.word(1), [&](Word index) {
       bind_for_all_turns(node.ref, index);
       write_runs(program_.then_body(id));
+      end_segment_at(id);
     });
     count_trips(id, from, ended);
-    return check_loop_ended(ended, to);
+    check_loop_ended(ended, to);
+    return end_segment_at(id);
   }
   if (node.kind != NodeKind::If) return write_runs(program_.then_body(id));
   const Flag condition = agreed(node.args[0]) != 0U;
@@ -149,9 +152,34 @@ void KernelWriter::write_barrier_construct(ir::NodeId id) {
   write_runs(program_.then_body(id));
   f.branch(merge);
   f.begin(else_block);
+  const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
   write_runs(program_.else_body(id));
+  trapped_in_segment_ = trapped_in_segment_ || trapped;
   f.branch(merge);
   f.begin(merge);
+  end_segment_at(id);
+}
+
+void KernelWriter::write_barrier(ir::NodeId id) {
+  buffers_.barrier();
+  if (plan_.runs.cut[id]) close_reports();
+}
+
+// Where a segment ends without a barrier.
+void KernelWriter::end_segment_at(ir::NodeId id) {
+  if (!plan_.runs.cut[id] || !trapped_in_segment_) return;
+  buffers_.barrier();
+  close_reports();
+}
+
+// Behind a barrier: if anybody has trapped, no later segment counts. Nobody may trap in the next
+// one before all have looked.
+void KernelWriter::close_reports() {
+  if (!trapped_in_segment_) return;
+  const Flag before = e_.as_flag(e_.load(e_.type_bool(), closed_));
+  e_.store(closed_, (before || interface_.has_report()).id);
+  buffers_.barrier();
+  trapped_in_segment_ = false;
 }
 
 // A condition gives 0 or 1. Where nobody runs any more it is 0, and so are both bounds of a loop.

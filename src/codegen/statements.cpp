@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "codegen/kernel_writer.h"
 
@@ -33,6 +34,12 @@ Id KernelWriter::write() {
     turn_ = new_variable(e_.type_word(), true);
     e_.module().name(turn_, "turn");
     interface_.set_turn(turn_);
+  }
+  if (program_.facts().has_trap && program_.facts().has_grid_sync) {
+    closed_ = new_variable(e_.type_bool(), true);
+    e_.module().name(closed_, "closed");
+    e_.store(closed_, e_.flag(false).id);
+    interface_.set_closed(closed_);
   }
   if (segment_.one_workgroup && segment_.one_workgroup->passes) {
     write_passes(*segment_.one_workgroup->passes);
@@ -107,7 +114,7 @@ void KernelWriter::statement(ir::NodeId id) {
       statements(program_.then_body(id));
       break;
     case NodeKind::Barrier:
-      buffers_.barrier();
+      write_barrier(id);
       break;
     case NodeKind::AsyncLoad:
     case NodeKind::AsyncStore:
@@ -132,6 +139,7 @@ void KernelWriter::statement(ir::NodeId id) {
 
 void KernelWriter::branch(ir::NodeId id) {
   FunctionWriter& f = e_.function();
+  end_segment_at(id);
   const Value condition = evaluate(program_.node(id).args[0]);
   const ir::NodeRange otherwise = program_.else_body(id);
   const Id then_block = e_.module().new_id();
@@ -147,21 +155,26 @@ void KernelWriter::branch(ir::NodeId id) {
   }
   if (!otherwise.empty()) {
     f.begin(else_block);
+    const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
     statements(otherwise);
+    trapped_in_segment_ = trapped_in_segment_ || trapped;
     if (f.open()) {
       comes_out = true;
       f.branch(merge);
     }
   }
   f.begin(merge);
-  if (!comes_out) f.unreachable();
+  if (!comes_out) return f.unreachable();
+  end_segment_at(id);
 }
 
 void KernelWriter::loop(ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   const Word from = evaluate(node.args[0]).word();
   const Word to = evaluate(node.args[1]).word();
+  end_segment_at(id);
   loop_trips(id, from, to);
+  if (e_.function().open()) end_segment_at(id);
 }
 
 // A trip of an unrolled loop, whose bounds are constants, is several of the body's; what is left
@@ -172,6 +185,7 @@ void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
   const auto trip = [&](Word index) {
     bind(node.ref, {ir::Type::U32, index});
     statements(body);
+    if (e_.function().open()) end_segment_at(id);
   };
   const std::uint32_t copies = plan_.loops.unrolled[id];
   Word rolled_end = to;
@@ -202,8 +216,7 @@ void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
 // A driver with a loop budget leaves the loop although there are trips to go.
 void KernelWriter::check_loop_ended(Word index, Word to) {
   if (!plan_.loops.checked) return;
-  e_.when(index < to,
-          [&] { interface_.report(Status::LoopBudgetExceeded, e_.word(0), e_.word(0)); });
+  e_.when(index < to, [&] { interface_.report_loop_budget(); });
 }
 
 // In a run, the caller learns that the invocation is through.
@@ -223,7 +236,8 @@ void KernelWriter::trap(ir::NodeId id) {
   if (found == trap_tags_.end()) found = trap_tags_.insert(found, tag);
   const auto index = static_cast<std::uint32_t>(found - trap_tags_.begin());
   const Value address = evaluate(node.args[0]);
-  interface_.report(Status::Trapped, e_.word(index), address.word());
+  interface_.report_trap(index, address.word());
+  trapped_in_segment_ = true;
   leave();
 }
 

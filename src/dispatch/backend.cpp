@@ -5,22 +5,12 @@
 
 #include "base/guarded.h"
 #include "dispatch/resident_checks.h"
-#include "dispatch/routing.h"
 
 namespace felsite {
 namespace {
 
 SubmissionConfig submission_config(const DispatchConfig& config) {
   return {.timeout = config.timeout, .profile = config.profile, .label = config.label};
-}
-
-ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
-                     const DispatchConfig& config) {
-  return {.program = program,
-          .resources = {resources.begin(), resources.end()},
-          .grid_override = config.grid_override,
-          .workgroup_override = config.workgroup_override,
-          .label = config.label};
 }
 
 Result<void> without_value(Result<DispatchTiming> timing) {
@@ -173,15 +163,17 @@ Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& progr
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentHandle> resources,
                                              const DispatchConfig& config) {
-  if (auto sane = dispatch::check_resident_config(program, config); !sane) {
+  if (auto sane = dispatch::check_resident_config(program, config, device_profile()); !sane) {
     return std::unexpected(std::move(sane.error()));
   }
-  if (dispatch::needs_grid_sync_form(program, config)) {
+  if (dispatch::looks_after_passes(program, config)) {
     return dispatch_resident_passes(program, resources, config);
   }
-  const ResidentStep step = step_of(program, resources, config);
+  const ResidentStep step = dispatch::step_of(program, resources, config);
   std::vector<Bytes> nothing;
-  return submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config));
+  auto timing = submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config));
+  if (!timing) timing.error().context.program = program.name();
+  return timing;
 }
 
 Result<void> Backend::dispatch_resident_sequence_read_ranges_into(

@@ -58,6 +58,21 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   return count;
 }
 
+// There is one rank. More than one is an UnsupportedFeature of whoever asks for them.
+Result<void> check_ranks(const Program& program) {
+  if (!program.facts().has_collectives) return {};
+  for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
+    const Node& node = program.node(id);
+    if (node.kind != NodeKind::Broadcast || node.extra == 0) continue;
+    return std::unexpected(
+        bad_inputs(program,
+                   fmt::format("A broadcast of `{}` comes from rank {}, and there is only rank 0.",
+                               program.buffer(node.ref).name, node.extra),
+                   "broadcast from rank 0."));
+  }
+  return {};
+}
+
 }  // namespace
 
 Program configured(const Program& program, const DispatchConfig& config) {
@@ -90,6 +105,7 @@ Result<void> check_config(const Program& program, const DispatchConfig& config) 
 Result<BindingPlan> plan_bindings(const Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config) {
+  if (auto sane = check_ranks(program); !sane) return std::unexpected(std::move(sane.error()));
   BindingPlan plan;
   for (const BufferDecl& buffer : program.buffers()) {
     if (takes_caller_bytes(role_of(buffer))) ++plan.input_count;
@@ -101,9 +117,6 @@ Result<BindingPlan> plan_bindings(const Program& program,
                                input_sizes.size()),
                    fmt::format("give these, in this order: {}.", input_names(program))));
   }
-  std::uint64_t largest_output = 0;
-  std::uint64_t largest_input_output = 0;
-  bool has_output = false;
   std::uint32_t next_input = 0;
   for (const BufferDecl& buffer : program.buffers()) {
     BoundBuffer bound{.role = role_of(buffer)};
@@ -121,16 +134,8 @@ Result<BindingPlan> plan_bindings(const Program& program,
       bound.output = plan.output_count++;
       plan.output_bytes += bound.bytes;
     }
-    if (bound.role == Role::Output) {
-      has_output = true;
-      largest_output = std::max(largest_output, bound.count);
-    }
-    if (bound.role == Role::InputOutput) {
-      largest_input_output = std::max(largest_input_output, bound.count);
-    }
     plan.buffers.push_back(bound);
   }
-  plan.largest_result_count = has_output ? largest_output : largest_input_output;
   if (config.max_output_bytes && plan.output_bytes > *config.max_output_bytes) {
     Error error = bad_inputs(program,
                              fmt::format("The results take {} bytes; at most {} were allowed.",
@@ -141,6 +146,19 @@ Result<BindingPlan> plan_bindings(const Program& program,
     return std::unexpected(std::move(error));
   }
   return plan;
+}
+
+std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan& plan,
+                                       const DispatchConfig& config) {
+  const bool flags = config.convergence.kind == Convergence::Kind::Flag;
+  std::optional<BufferId> largest;
+  for (BufferId id = 0; id < plan.buffers.size(); ++id) {
+    const Role role = plan.buffers[id].role;
+    if (role == Role::Shared || role == Role::Uniform) continue;
+    if (flags && program.buffer(id).name == config.convergence.flag) continue;
+    if (!largest || plan.buffers[id].count > plan.buffers[*largest].count) largest = id;
+  }
+  return largest;
 }
 
 Result<std::array<std::uint32_t, 3>> plan_grid(
@@ -157,8 +175,18 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
   } else if (config.grid_override) {
     grid = *config.grid_override;
   } else {
-    const bool has_result = plan.output_count > 0;
-    grid = infer_grid(has_result ? plan.largest_result_count : 1, program.workgroup_size());
+    const auto largest = largest_buffer(program, plan, config);
+    const auto inferred =
+        infer_grid(largest ? plan.buffers[*largest].count : 1, program.workgroup_size());
+    if (!inferred) {
+      const auto& size = program.workgroup_size();
+      return std::unexpected(bad_inputs(
+          program,
+          fmt::format("A workgroup of ({}, {}, {}) has more than one axis, and no grid was given.",
+                      size[0], size[1], size[2]),
+          "pass a grid: the number of workgroups on each axis."));
+    }
+    grid = *inferred;
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     constexpr std::uint64_t kMostInvocations = std::uint64_t{1} << 32;
@@ -175,6 +203,17 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
     }
   }
   return grid;
+}
+
+std::string grid_reason(const Program& program, const BindingPlan& plan,
+                        const DispatchConfig& config) {
+  if (program.facts().has_indirect_dispatch) return "read from a buffer";
+  if (config.grid_override) return "as given";
+  const auto largest = largest_buffer(program, plan, config);
+  if (!largest) return "the program has no storage buffer that would ask for more";
+  const std::uint64_t count = plan.buffers[*largest].count;
+  return fmt::format("for the {} element{} of `{}`", count, count == 1 ? "" : "s",
+                     program.buffer(*largest).name);
 }
 
 }  // namespace felsite::dispatch

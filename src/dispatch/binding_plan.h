@@ -21,7 +21,6 @@ struct BindingPlan {
   std::uint32_t input_count = 0;
   std::uint32_t output_count = 0;
   std::uint64_t output_bytes = 0;
-  std::uint64_t largest_result_count = 0;  // elements, for the inferred grid
 };
 
 // Counts, sizes and limits. `input_sizes` in declaration order of the roles that take bytes.
@@ -34,9 +33,18 @@ ir::Program configured(const ir::Program& program, const DispatchConfig& config)
 // Whether the configuration makes sense for the program.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
 
+// The storage buffer with the most elements, which decides a grid that nobody named; the first of
+// equals. The convergence flag is not counted. None where there is no other.
+std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const BindingPlan& plan,
+                                           const DispatchConfig& config);
+
 // The grid that runs, or why it cannot. `indirect` are the three words an IndirectDispatch read.
 Result<std::array<std::uint32_t, 3>> plan_grid(
     const ir::Program& program, const BindingPlan& plan, const DispatchConfig& config,
     const std::optional<std::array<std::uint32_t, 3>>& indirect);
+
+// What decided the grid, in words: "for the 250 elements of `y`".
+std::string grid_reason(const ir::Program& program, const BindingPlan& plan,
+                        const DispatchConfig& config);
 
 }  // namespace felsite::dispatch

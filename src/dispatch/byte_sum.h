@@ -21,6 +21,7 @@ class ByteSum {
   ByteSum& operator+=(const ByteSum& other);
   ByteSum times(std::uint64_t count) const;
 
+  // Without a number of bytes where 64 bits do not count them.
   ByteCount value() const;
 
  private:
@@ -29,8 +30,11 @@ class ByteSum {
     std::uint64_t each;
     std::optional<std::uint64_t> count;
   };
+  void set(std::uint64_t& number, std::optional<std::uint64_t> value);
+
   std::uint64_t constant_ = 0;
-  std::vector<Term> terms_;  // in the order in which they came, each name once
+  bool is_too_large_ = false;  // a factor or the constant
+  std::vector<Term> terms_;    // in the order in which they came, each name once
 };
 
 }  // namespace felsite::dispatch

@@ -101,7 +101,8 @@ ChangeReports find_change_reports(const ir::Program& program,
       only_store[node.ref] = once && own_place(node.args[0]) ? id : kSeveral;
       reports.before[id] = loaded.let_of(node.ref, id);
     }
-    if (node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore) spoil(node.ref);
+    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    if (copies || ir::info(node.kind).whole_grid) spoil(node.ref);
     for (const ir::ExprId root : program.expressions(id)) {
       for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
         if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);

@@ -1,6 +1,5 @@
 #include "dispatch/dispatch_thread.h"
 
-#include <exception>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -19,21 +18,18 @@ struct Shared {
   std::optional<ThreadWork> work;  // the thread's: gone before anybody knows that it is done
   std::function<Error(Error)> noted;
   std::vector<Bytes> results;
-  Result<DispatchTiming> timing = std::unexpected(base::host_out_of_memory());
+  Result<DispatchTiming> timing;
   StopFlag stop{false};
   std::atomic<bool> done{false};
 };
 
-// Nothing may leave a thread. What throws (bad_alloc, length_error) leaves the error of the
-// beginning, since making another one could throw again.
-void run(Shared& shared) {
-  try {
-    const HostSlice slice("dispatch");
+// Nothing may be thrown out of a thread.
+void run(Shared& shared) noexcept {
+  const HostSlice slice("dispatch");
+  shared.timing = base::guarded([&] {
     const std::vector<ByteSpan> inputs(shared.inputs.begin(), shared.inputs.end());
-    shared.timing = shared.work->run(inputs, shared.results, shared.stop);
-  } catch (const std::exception&) {
-    shared.results.clear();
-  }
+    return shared.work->run(inputs, shared.results, shared.stop);
+  });
 }
 
 class DispatchThread final : public PendingDispatch {
@@ -45,25 +41,27 @@ class DispatchThread final : public PendingDispatch {
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     const HostSlice slice("wait");
-    if (waited_.exchange(true)) return std::unexpected(shared_->noted(results_taken_already()));
-    shared_->done.wait(false, std::memory_order_acquire);
-    if (!shared_->timing) return std::unexpected(shared_->noted(shared_->timing.error()));
-    try {
-      std::vector<std::uint64_t> sizes;
-      for (const Bytes& result : shared_->results) sizes.push_back(result.size());
-      count_slots(outputs, sizes);
-      outputs.resize(sizes.size());
-      // Copied, not moved: the caller's allocations are to be used again.
-      for (std::size_t i = 0; i < sizes.size(); ++i) {
-        outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
-      }
-      return shared_->timing;
-    } catch (const std::bad_alloc&) {
-      return std::unexpected(shared_->noted(base::host_out_of_memory()));
-    }
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (!taken) return std::unexpected(shared_->noted(std::move(taken.error())));
+    return taken;
   }
 
  private:
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
+    if (waited_.exchange(true)) return std::unexpected(results_taken_already());
+    shared_->done.wait(false, std::memory_order_acquire);
+    if (!shared_->timing) return std::unexpected(std::move(shared_->timing.error()));
+    std::vector<std::uint64_t> sizes;
+    for (const Bytes& result : shared_->results) sizes.push_back(result.size());
+    count_slots(outputs, sizes);
+    outputs.resize(sizes.size());
+    // Copied, not moved: the caller's allocations are to be used again.
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
+    }
+    return std::move(shared_->timing);
+  }
+
   const std::shared_ptr<Shared> shared_;
   std::atomic<bool> waited_{false};
 };

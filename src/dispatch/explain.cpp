@@ -9,6 +9,7 @@
 #include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
+#include "dispatch/kept_sizes.h"
 #include "dispatch/routing.h"
 #include "felsite/validate.h"
 
@@ -62,7 +63,7 @@ class Explainer {
   Result<void> find_sizes() {
     std::vector<std::uint64_t> bytes;
     std::vector<std::string> missing;
-    bool result_missing = false;
+    bool storage_missing = false;
     for (const ir::BufferDecl& buffer : program_.buffers()) {
       const ir::Role role = ir::role_of(buffer);
       const bool is_input = ir::takes_caller_bytes(role);
@@ -76,7 +77,7 @@ class Explainer {
       if (given || buffer.count != 0) continue;
       sizes_.lengths.back().reset();
       missing.push_back("`" + buffer.name + "`");
-      result_missing = result_missing || ir::gives_result(role);
+      storage_missing = storage_missing || role != ir::Role::Uniform;
     }
     if (!missing.empty()) {
       out_.assumptions.push_back(
@@ -86,36 +87,39 @@ class Explainer {
     }
     auto plan = dispatch::plan_bindings(program_, bytes, config_);
     if (!plan) return std::unexpected(std::move(plan.error()));
-    // An output alone decides where there is one.
-    const bool has_output = std::ranges::any_of(program_.buffers(), [](const ir::BufferDecl& b) {
-      return ir::role_of(b) == ir::Role::Output;
-    });
-    return find_grid(*plan, result_missing && !has_output);
+    return find_grid(*plan, storage_missing);
   }
 
-  Result<void> find_grid(const dispatch::BindingPlan& bindings, bool result_missing) {
+  Result<void> find_grid(const dispatch::BindingPlan& bindings, bool storage_missing) {
     sizes_.workgroup_size = program_.workgroup_size();
     const bool indirect = program_.facts().has_indirect_dispatch;
-    auto grid = dispatch::plan_grid(program_, bindings, config_, inputs_.indirect_grid);
+    auto words = inputs_.indirect_grid;
+    if (indirect && !words) words.emplace();
+    auto grid = dispatch::plan_grid(program_, bindings, config_, words);
     if (!grid) return std::unexpected(std::move(grid.error()));
     const bool is_known = indirect ? inputs_.indirect_grid.has_value()
-                                   : config_.grid_override.has_value() || !result_missing;
+                                   : config_.grid_override.has_value() || !storage_missing;
     if (is_known) {
       grid_ = *grid;
       sizes_.grid = out_.grid = grid_;
-      out_.grid_reason = indirect                    ? "read from a buffer"
-                         : config_.grid_override     ? "as given"
-                         : bindings.output_count > 0 ? "for the largest result"
-                                                     : "the program has no result";
+      out_.grid_reason = dispatch::grid_reason(program_, bindings, config_);
       return {};
     }
-    grid_ = dispatch::infer_grid(kAssumedElements, program_.workgroup_size());
+    grid_ = assumed_grid();
     out_.grid_reason = indirect ? "read from a buffer whose words are not known"
-                                : "for the largest result, whose size is not known";
+                                : "for the largest storage buffer, whose size is not known";
     out_.assumptions.push_back(
         fmt::format("The grid is taken to be one for {} elements, more than a workgroup has.",
                     kAssumedElements));
     return {};
+  }
+
+  // A grid that the device reads may lie on any axes.
+  Grid assumed_grid() const {
+    const auto& size = program_.workgroup_size();
+    const std::uint32_t lanes = size[0] * size[1] * size[2];
+    return dispatch::infer_grid(kAssumedElements, size)
+        .value_or(*dispatch::infer_grid(kAssumedElements, {lanes, 1, 1}));
   }
 
   // Of all buffers, or of none.
@@ -142,7 +146,12 @@ class Explainer {
     return {.many_passes = passes_ > 1,
             .report_changes = for_device && compares,
             .store_choices = store_choices,
-            .one_dimensional = grid_[1] == 1 && grid_[2] == 1};
+            .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+            .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
+  }
+
+  std::uint64_t binding_bytes() const {
+    return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
   }
 
   Result<GridSyncPlan> cut(bool for_device) const {
@@ -166,6 +175,13 @@ class Explainer {
       out_.has_plan = false;
       out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
       return {};
+    }
+    // What cannot run because of what it keeps is not explained as if it could.
+    const bool keeps = route == Route::Resident || route == Route::HostSplit;
+    if (keeps && sizes_.grid) {
+      if (auto fits = dispatch::size_kept(*plan, grid_, {.binding = binding_bytes()}); !fits) {
+        return std::unexpected(std::move(fits.error()));
+      }
     }
     explain_plan(*plan, route);
     const auto split = cut(false);
@@ -335,6 +351,24 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
   return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
+}
+
+Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
+                               const std::vector<std::uint64_t>& input_bytes) {
+  return base::guarded([&]() -> Result<GridChoice> {
+    const ir::Program configured = dispatch::configured(program, config);
+    const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
+    if (!plan) return std::unexpected(plan.error());
+    GridChoice choice{.grid = {},
+                      .reason = dispatch::grid_reason(configured, *plan, config),
+                      .is_inferred = false};
+    if (configured.facts().has_indirect_dispatch) return choice;
+    const auto grid = dispatch::plan_grid(configured, *plan, config, std::nullopt);
+    if (!grid) return std::unexpected(grid.error());
+    choice.grid = *grid;
+    choice.is_inferred = !config.grid_override;
+    return choice;
+  });
 }
 
 }  // namespace felsite

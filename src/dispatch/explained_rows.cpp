@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/checked.h"
+
 namespace felsite::dispatch {
 namespace {
 
@@ -154,14 +156,14 @@ std::string to_string(const std::array<std::uint32_t, 3>& extents) {
 std::string grid_text(const Explanation& e) {
   const std::string size = to_string(e.workgroup_size);
   if (!e.grid) return fmt::format("? workgroups of {}, {}", size, e.grid_reason);
-  std::uint64_t groups = 1;
-  std::uint64_t lanes = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    groups *= (*e.grid)[axis];
-    lanes *= e.workgroup_size[axis];
-  }
-  return fmt::format("{} workgroups of {}, {}, {}", to_string(*e.grid), size,
-                     counted(groups * lanes, "invocation", "invocations"), e.grid_reason);
+  const auto& groups = *e.grid;
+  const auto& lanes = e.workgroup_size;
+  const auto all =
+      base::checked_product({groups[0], groups[1], groups[2], lanes[0], lanes[1], lanes[2]});
+  return fmt::format(
+      "{} workgroups of {}, {}, {}", to_string(groups), size,
+      all ? counted(*all, "invocation", "invocations") : "more invocations than 64 bits count",
+      e.grid_reason);
 }
 
 std::string passes_text(const Explanation& e) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/checked.h"
 #include "dispatch/explained_plan.h"
 #include "dispatch/grid_walk.h"
 #include "felsite/text.h"
@@ -202,13 +203,13 @@ class OrderWriter {
 
 std::optional<std::uint64_t> KnownSizes::workgroups() const {
   if (!grid) return std::nullopt;
-  return std::uint64_t{(*grid)[0]} * (*grid)[1] * (*grid)[2];
+  return base::checked_product({(*grid)[0], (*grid)[1], (*grid)[2]});
 }
 
 std::optional<std::uint64_t> KnownSizes::invocations() const {
   const auto groups = workgroups();
   if (!groups) return std::nullopt;
-  return *groups * workgroup_size[0] * workgroup_size[1] * workgroup_size[2];
+  return base::checked_product({*groups, workgroup_size[0], workgroup_size[1], workgroup_size[2]});
 }
 
 ByteSum size_of(const ir::Program& program, BufferId id, const KnownSizes& sizes) {
@@ -217,6 +218,18 @@ ByteSum size_of(const ir::Program& program, BufferId id, const KnownSizes& sizes
   if (buffer.count != 0) return ByteSum(buffer.count * element);
   return {element, fmt::format("len({})", buffer.name), sizes.lengths[id]};
 }
+
+namespace {
+
+// None beyond the last one.
+std::uint32_t words_in_spill(const GridSyncPlan& plan, std::uint32_t number) {
+  const std::uint64_t before = std::uint64_t{plan.words_per_spill} * number;
+  if (before >= plan.spill_words) return 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(plan.words_per_spill, plan.spill_words - before));
+}
+
+}  // namespace
 
 ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const KnownSizes& sizes) {
   switch (buffer.kind) {
@@ -228,7 +241,8 @@ ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const Kno
     case BufferKind::Choices:
       return ByteSum(std::uint64_t{plan.choice_words} * 4);
     case BufferKind::Spill:
-      return {std::uint64_t{plan.spill_words} * 4, "invocations", sizes.invocations()};
+      return {std::uint64_t{words_in_spill(plan, buffer.source)} * 4, "invocations",
+              sizes.invocations()};
     case BufferKind::GroupSpill:
       return {std::uint64_t{plan.group_words} * 4, "workgroups", sizes.workgroups()};
     case BufferKind::Kept: {
@@ -261,7 +275,10 @@ BufferList::BufferList(const GridSyncPlan& plan, const KnownSizes& sizes) {
     if (!is_used) return;
     add(buffer, {kind, std::move(name), std::move(type), {}, size_of(plan, buffer, sizes).value()});
   };
-  add_own({BufferKind::Spill, kNone}, Listed::Spill, "spill", "u32");
+  for (std::uint32_t i = 0; words_in_spill(plan, i) != 0; ++i) {
+    add_own({BufferKind::Spill, i}, Listed::Spill,
+            i == 0 ? "spill" : fmt::format("spill {}", i + 1), "u32");
+  }
   add_own({BufferKind::GroupSpill, kNone}, Listed::GroupSpill, "group spill", "u32");
   for (const BufferId id : plan.kept) {
     const ir::BufferDecl& kept = plan.program.buffer(id);

@@ -3,12 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace felsite::dispatch {
 
-// Enough workgroups for `elements` invocations, spread over the axes whose workgroup size exceeds 1
-// (the first axis if none does) as evenly as whole numbers allow, earlier axes first.
-std::array<std::uint32_t, 3> infer_grid(std::uint64_t elements,
-                                        std::array<std::uint32_t, 3> workgroup_size);
+// Enough workgroups for `elements` invocations, along the axis whose workgroup size exceeds 1 (the
+// first if none does). None where several do: how the elements lie on them is not to be guessed.
+std::optional<std::array<std::uint32_t, 3>> infer_grid(std::uint64_t elements,
+                                                       std::array<std::uint32_t, 3> workgroup_size);
 
 }  // namespace felsite::dispatch

@@ -8,8 +8,10 @@ namespace {
 using ir::NodeId;
 using ir::NodeKind;
 
-bool is_grid_sync(const ir::Node& node) {
-  return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+bool cuts(const ir::Node& node) {
+  const bool is_grid_sync =
+      node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+  return is_grid_sync || ir::info(node.kind).whole_grid;
 }
 
 // Recursion follows the nesting, which validation bounds.
@@ -34,7 +36,7 @@ class Cutter {
     for (NodeId id = program_.entry().begin; id < program_.entry().end; ++id) {
       while (!open.empty() && program_.node(open.back()).end <= id) open.pop_back();
       if (ir::info(program_.node(id).kind).has_body) open.push_back(id);
-      if (!is_grid_sync(program_.node(id))) continue;
+      if (!cuts(program_.node(id))) continue;
       ++cut_.grid_syncs;
       holds_[id] = true;
       for (auto outer = open.rbegin(); outer != open.rend() && !holds_[*outer]; ++outer) {
@@ -78,9 +80,12 @@ class Cutter {
       if (!holds_[id]) {
         // Which grid runs is the plan's matter, not a segment's.
         if (node.kind != NodeKind::IndirectDispatch) add(id);
-      } else if (node.kind == NodeKind::Barrier) {
-        const std::uint32_t before = end_segment({});
-        cut_.segments[before].next = go_to(begin_segment());
+      } else if (cuts(node)) {
+        cut_here();
+        if (!is_copy(node)) continue;
+        add(id);
+        current().copy = id;
+        cut_here();
       } else if (node.kind == NodeKind::If || node.kind == NodeKind::Loop) {
         fork(id);
       } else {
@@ -92,6 +97,11 @@ class Cutter {
         current().events.push_back({.kind = CutEvent::Kind::Close});
       }
     }
+  }
+
+  void cut_here() {
+    const std::uint32_t before = end_segment({});
+    cut_.segments[before].next = go_to(begin_segment());
   }
 
   static NextSegment go_to(std::uint32_t segment) {
@@ -142,6 +152,11 @@ class Cutter {
 
 }  // namespace
 
+bool is_copy(const ir::Node& node) {
+  const bool has_source = node.kind == NodeKind::AllGather || node.kind == NodeKind::ReduceScatter;
+  return has_source && node.ref != node.ref2;
+}
+
 Cut cut_at_grid_syncs(const ir::Program& program) { return Cutter(program).run(); }
 
 Cut uncut(const ir::Program& program) {
@@ -149,7 +164,7 @@ Cut uncut(const ir::Program& program) {
   ir::NodeRange nodes = program.entry();
   if (program.facts().has_indirect_dispatch) ++nodes.begin;  // which grid runs is decided already
   const auto entry = program.nodes().subspan(nodes.begin, nodes.end - nodes.begin);
-  cut.grid_syncs = static_cast<std::uint32_t>(std::ranges::count_if(entry, is_grid_sync));
+  cut.grid_syncs = static_cast<std::uint32_t>(std::ranges::count_if(entry, cuts));
   cut.segments.emplace_back();
   if (!nodes.empty()) {
     cut.segments.front().events.push_back({.kind = CutEvent::Kind::Nodes, .nodes = nodes});

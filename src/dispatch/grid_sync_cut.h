@@ -1,4 +1,6 @@
-// Where grid barriers cut a program: its nodes in segments, and the ways between them.
+// Where grid barriers cut a program: its nodes in segments, and the ways between them. Collectives
+// are acts of the whole grid and cut it too. With one rank, and there is one, they change nothing,
+// or copy one buffer to another: in a segment of its own.
 #pragma once
 
 #include <vector>
@@ -28,6 +30,7 @@ struct CutSegment {
   std::vector<CutScope> end;  // open at its end
   NextSegment next;
   std::vector<std::uint32_t> repeats;
+  ir::NodeId copy = ir::kNone;  // the collective that is all of it
 };
 
 struct Cut {
@@ -36,6 +39,9 @@ struct Cut {
   std::uint32_t trip_count = 0;
   std::uint32_t grid_syncs = 0;
 };
+
+// Whether it copies with one rank. To itself is no copy.
+bool is_copy(const ir::Node& node);
 
 // `program` must be valid.
 Cut cut_at_grid_syncs(const ir::Program& program);

@@ -385,6 +385,7 @@ class Planner {
     plan_.trip_count = cut_.trip_count;
     plan_.choice_words = 2 * static_cast<std::uint32_t>(cut_.forks.size());
     plan_.spill_words = values_.spill_words;
+    plan_.words_per_spill = dispatch::words_per_spill(values_, options_);
     plan_.group_words = values_.group_words;
     plan_.grid_syncs = cut_.grid_syncs;
     for (const KeptInSegment& kept : kept_) {
@@ -442,25 +443,9 @@ Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOp
     if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program.name()));
     }
-    if (program.facts().has_collectives) {
-      return std::unexpected(unsupported(program, "The program has a collective of several ranks.",
-                                         "run the program on the reference backend."));
-    }
     dispatch::count(Counter::GridSyncPlans);
     return Planner(program, options).run();
   });
-}
-
-std::uint64_t kept_bytes(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid) {
-  const auto& size = plan.program.workgroup_size();
-  const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
-  const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
-  std::uint64_t bytes = 4 * (lanes * plan.spill_words + groups * plan.group_words);
-  for (const BufferId id : plan.kept) {
-    const ir::BufferDecl& buffer = plan.program.buffer(id);
-    bytes += groups * buffer.count * ir::info(buffer.element).bytes;
-  }
-  return bytes;
 }
 
 }  // namespace felsite

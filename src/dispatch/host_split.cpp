@@ -1,15 +1,16 @@
 #include "dispatch/host_split.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
+#include <utility>
 
+#include "base/checked.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/counters.h"
 #include "dispatch/grid_walk.h"
+#include "dispatch/kept_sizes.h"
 #include "dispatch/reference_run.h"
 #include "felsite/grid_sync.h"
 #include "reference/interpreter.h"
@@ -36,60 +37,46 @@ bool all_zero(ByteSpan bytes) {
 
 class HostSplit {
  public:
-  HostSplit(Backend& backend, const ir::Program& program, std::span<const ByteSpan> inputs,
-            const DispatchConfig& config)
-      : backend_(backend),
+  HostSplit(const SegmentRunner& runner, const ir::Program& program,
+            std::span<const ByteSpan> inputs, const DispatchConfig& config)
+      : runner_(runner),
         program_(configured(program, config)),
         inputs_(inputs),
         config_(config),
         bound_(config.fixpoint_iterations.value_or(1)),
         deadline_(deadline_of(config.timeout)) {}
 
-  // All that can be wrong is found before anything runs.
+  // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
-    auto cut = plan_grid_sync(program_, options(false));
-    if (!cut) return std::unexpected(std::move(cut.error()));
+    if (auto cut = make_plan(); !cut) return cut;
     if (auto sane = check_config(program_, config_); !sane) return sane;
     auto bindings = plan_inputs(program_, inputs_, config_);
     if (!bindings) return std::unexpected(std::move(bindings.error()));
     bindings_ = std::move(*bindings);
-    if (auto fits = check_result_memory(bindings_, reference::default_memory_limit()); !fits) {
-      return fits;
-    }
+    if (auto fits = check_result_memory(bindings_, runner_.memory_limit); !fits) return fits;
     if (auto apart = check_slots(inputs_, outputs); !apart) return apart;
     bind_live();
-    if (auto grid = find_grid(); !grid) return grid;
-    if (auto time = check_timeout(config_.timeout); !time) return time;
-    if (!cut->host_knows_way) {
-      cut = plan_grid_sync(program_, options(true));
-      if (!cut) return std::unexpected(std::move(cut.error()));
-    }
-    plan_ = std::move(*cut);
-    return {};
+    return find_grid();
   }
 
   Result<DispatchTiming> run(std::vector<Bytes>& outputs) {
     const auto start = Clock::now();
+    if (auto time = check_timeout(config_.timeout); !time) {
+      return std::unexpected(std::move(time.error()));
+    }
     if (plan_.segments.size() > 1) {
       count(Counter::GridSyncSplits);
       count(Counter::GridSyncSegments, plan_.segments.size());
     }
     for (const ByteSpan input : inputs_) count(Counter::InputBytes, input.size());
-    const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
     DispatchTiming total;
-    total.device_ns = total.enqueue_ns = total.wait_ns = 0;
-    State before;
-    if (compares) before = state();
     while (total.passes_run < bound_ && !total.converged) {
       if (has_flag()) clear_flag();
+      if (compares()) save_state();
       if (auto grid = find_grid(); !grid) return std::unexpected(std::move(grid.error()));
       if (auto pass = one_pass(total); !pass) return std::unexpected(std::move(pass.error()));
       ++total.passes_run;
-      if (compares) {
-        State after = state();
-        total.converged = equal(before, after);
-        before = std::move(after);
-      }
+      if (compares()) total.converged = state_is_as_saved();
       if (has_flag()) total.converged = all_zero(live_[flag()].bytes());
     }
     count(Counter::PassesRun, total.passes_run);
@@ -101,8 +88,22 @@ class HostSplit {
   }
 
  private:
-  GridSyncOptions options(bool store_choices) const {
-    return {.many_passes = bound_ > 1, .store_choices = store_choices};
+  bool compares() const {
+    return config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
+  }
+
+  // Where the host cannot tell the way, segments store what they decide. The plan also depends on
+  // how many words of all invocations fit one binding.
+  Result<void> make_plan() {
+    GridSyncOptions options{.many_passes = bound_ > 1, .words_per_spill = words_per_spill_};
+    auto cut = plan_grid_sync(program_, options);
+    if (cut && !cut->host_knows_way) {
+      options.store_choices = true;
+      cut = plan_grid_sync(program_, options);
+    }
+    if (!cut) return std::unexpected(std::move(cut.error()));
+    plan_ = std::move(*cut);
+    return {};
   }
 
   bool has_flag() const { return config_.convergence.kind == Convergence::Kind::Flag; }
@@ -133,23 +134,57 @@ class HostSplit {
     const auto grid = plan_grid(program_, bindings_, config_, indirect_grid(program_, contents));
     if (!grid) return std::unexpected(grid.error());
     grid_ = *grid;
-    return {};
+    const std::uint32_t fit = spill_words_that_fit(program_, grid_, runner_.binding_limit);
+    const std::uint32_t wanted = fit == 0 ? plan_.spill_words : std::min(fit, plan_.spill_words);
+    if (wanted != plan_.words_per_spill) {
+      words_per_spill_ = fit;
+      if (auto cut = make_plan(); !cut) return cut;
+      added_.clear();
+    }
+    return size_added();
   }
 
-  // What the program can change, the state that a pass starts from: a fingerprint of each buffer.
-  using State = std::vector<XXH128_hash_t>;
-  State state() {
-    State hashes;
+  // Beside the results and the inputs: what is kept across barriers, once for a segment and once
+  // from it, and the state that a pass is compared with.
+  Result<void> size_added() {
+    auto sizes = size_kept(plan_, grid_, {runner_.memory_limit, runner_.binding_limit});
+    if (!sizes) return std::unexpected(std::move(sizes.error()));
+    sizes_ = std::move(*sizes);
+    auto needed = base::checked_product({sizes_.total, 2});
     for (const BufferId id : plan_.evolving) {
-      const ByteSpan bytes = full(id);
-      hashes.push_back(XXH3_128bits(bytes.data(), bytes.size()));
+      const std::uint64_t saved = compares() ? bindings_.buffers[id].bytes : 0;
+      needed = needed ? base::checked_sum({*needed, saved}) : std::nullopt;
     }
-    return hashes;
+    needed = needed ? base::checked_sum({*needed, bindings_.output_bytes}) : std::nullopt;
+    if (needed && *needed <= runner_.memory_limit) return {};
+    Error error{.code = ErrorCode::DeviceOutOfMemory,
+                .message = fmt::format(
+                    "The host split needs {} bytes of host memory for results and for what it "
+                    "hands on between segments, and {} are available.",
+                    needed.value_or(UINT64_MAX), runner_.memory_limit),
+                .fix =
+                    "use a smaller grid, keep fewer values across grid barriers, or leave the "
+                    "form to the backend.",
+                .context = {}};
+    error.context.program = program_.name();
+    error.context.requested = needed.value_or(UINT64_MAX);
+    error.context.available = runner_.memory_limit;
+    return std::unexpected(std::move(error));
   }
-  static bool equal(const State& a, const State& b) {
-    return std::ranges::equal(a, b, [](const XXH128_hash_t& x, const XXH128_hash_t& y) {
-      return XXH128_isEqual(x, y) != 0;
-    });
+
+  // What the program can change is the state that a pass starts from.
+  void save_state() {
+    saved_.resize(plan_.evolving.size());
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+      const ByteSpan bytes = full(plan_.evolving[i]);
+      saved_[i].assign(bytes.begin(), bytes.end());
+    }
+  }
+  bool state_is_as_saved() {
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+      if (!std::ranges::equal(saved_[i], full(plan_.evolving[i]))) return false;
+    }
+    return true;
   }
 
   ByteSpan full(BufferId id) {
@@ -171,8 +206,8 @@ class HostSplit {
     std::uint64_t launched = 0;
     while (at) {
       // Also where nothing is launched that would look at the time itself.
-      if (deadline_ && Clock::now() >= *deadline_) {
-        return std::unexpected(in_segment(reference::timeout_error(), *at));
+      if (auto reason = reference::reason_to_end(deadline_, runner_.stop)) {
+        return std::unexpected(in_segment(std::move(*reason), *at));
       }
       if (!plan_.segments[*at].empty) {
         if (auto ran = run_segment(*at, walk, total); !ran) return ran;
@@ -192,16 +227,16 @@ class HostSplit {
   }
 
   Bytes& own_bytes(const SegmentBuffer& buffer) {
-    const auto& size = program_.workgroup_size();
-    const std::uint64_t groups = std::uint64_t{grid_[0]} * grid_[1] * grid_[2];
-    const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
     using Kind = SegmentBuffer::Kind;
-    Bytes& bytes = buffer.kind == Kind::Kept ? kept_[buffer.source] : added_[buffer.kind];
-    if (buffer.kind == Kind::Spill) bytes.resize(lanes * plan_.spill_words * 4);
-    if (buffer.kind == Kind::GroupSpill) bytes.resize(groups * plan_.group_words * 4);
+    auto found = std::ranges::find(added_, buffer, &Added::buffer);
+    if (found == added_.end()) found = added_.insert(added_.end(), {buffer, {}});
+    Bytes& bytes = found->bytes;
+    if (buffer.kind == Kind::Spill) bytes.resize(sizes_.spills[buffer.source]);
+    if (buffer.kind == Kind::GroupSpill) bytes.resize(sizes_.group_spill);
     if (buffer.kind == Kind::Kept) {
-      const ir::BufferDecl& kept = program_.buffer(buffer.source);
-      bytes.resize(groups * kept.count * ir::info(kept.element).bytes);
+      const auto place = std::ranges::find(plan_.kept, buffer.source) - plan_.kept.begin();
+      const std::uint64_t element = ir::info(program_.buffer(buffer.source).element).bytes;
+      bytes.resize(sizes_.kept[static_cast<std::size_t>(place)] / element * element);
     }
     return bytes;
   }
@@ -230,7 +265,7 @@ class HostSplit {
     if (deadline_) config.timeout = *deadline_ - Clock::now();
     auto timing = [&] {
       const PartOfDispatch part;
-      return backend_.dispatch_borrowed_into(segment.program, inputs, slots_, config);
+      return runner_.run(segment.program, inputs, slots_, config);
     }();
     if (!timing) return std::unexpected(in_segment(std::move(timing.error()), number));
     std::size_t slot = 0;
@@ -253,7 +288,7 @@ class HostSplit {
     segments.resize(timing->device_ns ? plan_.segments.size() : 0);
     if (timing->device_ns) segments[number] += *timing->device_ns;
     const std::uint32_t passes = total.passes_run;
-    total = sum(total, *timing);
+    total = std::exchange(launched_any_, true) ? sum(total, *timing) : std::move(*timing);
     total.step_device_ns = std::move(segments);
     total.passes_run = passes;
     total.converged = false;
@@ -289,37 +324,45 @@ class HostSplit {
     }
   }
 
-  struct KindHash {
-    std::size_t operator()(SegmentBuffer::Kind kind) const {
-      return static_cast<std::size_t>(kind);
-    }
+  // A buffer that the plan adds.
+  struct Added {
+    SegmentBuffer buffer;
+    Bytes bytes;
   };
 
-  Backend& backend_;
+  const SegmentRunner& runner_;
   const ir::Program program_;
   const std::span<const ByteSpan> inputs_;
   const DispatchConfig& config_;
   const std::uint32_t bound_;
   const std::optional<Clock::time_point> deadline_;
+  std::uint32_t words_per_spill_ = 0;
   GridSyncPlan plan_;
   BindingPlan bindings_;
+  KeptSizes sizes_;
   Grid grid_{};
   std::vector<Live> live_;  // by BufferId
-  std::unordered_map<SegmentBuffer::Kind, Bytes, KindHash> added_;
-  std::unordered_map<BufferId, Bytes> kept_;
+  std::vector<Added> added_;
+  std::vector<Bytes> saved_;  // in the order of GridSyncPlan::evolving: before the pass
+  bool launched_any_ = false;
   std::vector<std::uint32_t> choices_;
   std::vector<Bytes> slots_;  // of the segments, used again by each
 };
 
 }  // namespace
 
-Result<DispatchTiming> dispatch_host_split(Backend& backend, const ir::Program& program,
+Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,
                                            std::span<const ByteSpan> inputs,
                                            std::vector<Bytes>& outputs,
                                            const DispatchConfig& config) {
-  HostSplit split(backend, program, inputs, config);
+  HostSplit split(runner, program, inputs, config);
   if (auto ready = split.prepare(outputs); !ready) return std::unexpected(std::move(ready.error()));
   return split.run(outputs);
+}
+
+Result<void> check_host_split(const SegmentRunner& runner, const ir::Program& program,
+                              std::span<const ByteSpan> inputs, const DispatchConfig& config) {
+  return HostSplit(runner, program, inputs, config).prepare({});
 }
 
 }  // namespace felsite::dispatch

@@ -10,10 +10,12 @@ Result<std::unique_ptr<PendingDispatch>> Reference::dispatch_borrowed_async(
     auto interpreter = interpreter_for(program, config);
     if (!interpreter) return std::unexpected(std::move(interpreter.error()));
     // What the caller did wrong is said at once; what happens while it runs, by the wait.
-    ReferenceRun check(**interpreter, config, options_);
-    if (auto planned = check.plan(inputs, {}, memory_limit()); !planned) {
-      return std::unexpected(std::move(planned.error()));
-    }
+    const auto runner = split_runner((*interpreter)->program(), config, nullptr);
+    if (!runner) return std::unexpected(runner.error());
+    auto fits =
+        *runner ? check_host_split(**runner, (*interpreter)->program(), inputs, config)
+                : ReferenceRun(**interpreter, config, options_).plan(inputs, {}, memory_limit());
+    if (!fits) return std::unexpected(std::move(fits.error()));
     auto ticket = gate_->enter();
     if (!ticket) return std::unexpected(std::move(ticket.error()));
     const auto in_flight = std::make_shared<Counted>(in_flight_);

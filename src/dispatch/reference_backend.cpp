@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "dispatch/counters.h"
-#include "dispatch/host_split.h"
 #include "dispatch/reference_resident.h"
 #include "dispatch/reference_run.h"
 #include "dispatch/routing.h"
@@ -28,7 +27,11 @@ Error on_reference(Error error, const ir::Program& program) noexcept {
 }
 
 Reference::Reference(const ReferenceOptions& options)
-    : options_(options), memory_(memory_limit()), static_uploads_(*this, kStaticBudget) {}
+    : options_(options),
+      memory_(memory_limit()),
+      static_uploads_(*this, kStaticBudget, [this](const ResidentHandle& buffer, bool on) {
+        memory_.protect(buffer, on);
+      }) {}
 
 Reference::~Reference() { gate_->close(); }
 
@@ -96,16 +99,34 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
   return {out_of_bounds_.loads, out_of_bounds_.stores, out_of_bounds_.atomics};
 }
 
+Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& program,
+                                                             const DispatchConfig& config,
+                                                             const StopFlag* stop) {
+  if (!needs_grid_sync_form(program, config)) return std::nullopt;
+  const auto route = choose_route(program, config, {}, device_profile());
+  if (!route) return std::unexpected(route.error());
+  if (route->route != Route::HostSplit) return std::nullopt;
+  return SegmentRunner{
+      .run = [this, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
+                          std::vector<Bytes>& outputs,
+                          const DispatchConfig& how) -> Result<DispatchTiming> {
+        auto interpreter = interpreter_for(segment, how);
+        if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+        return run(**interpreter, inputs, outputs, how, Slots::Callers, stop);
+      },
+      .memory_limit = memory_limit(),
+      .binding_limit = memory_limit(),
+      .stop = stop};
+}
+
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                       const DispatchConfig& config, Slots slots,
                                       const StopFlag* stop) {
-  if (needs_grid_sync_form(interpreter.program(), config)) {
-    const auto route = choose_route(interpreter.program(), config, {}, device_profile());
-    if (!route) return std::unexpected(route.error());
-    if (route->route == Route::HostSplit) {
-      return dispatch_host_split(*this, interpreter.program(), inputs, outputs, config);
-    }
+  const auto runner = split_runner(interpreter.program(), config, stop);
+  if (!runner) return std::unexpected(runner.error());
+  if (*runner) {
+    return dispatch_host_split(**runner, interpreter.program(), inputs, outputs, config);
   }
   ReferenceRun run(interpreter, config, options_, stop);
   if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
@@ -261,7 +282,9 @@ MetricSnapshot Reference::metric_snapshot() const {
 namespace felsite {
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options) {
-  return std::make_unique<dispatch::Reference>(options);
+  std::unique_ptr<ReferenceBackend> made;
+  base::best_effort([&] { made = std::make_unique<dispatch::Reference>(options); });
+  return made;
 }
 
 }  // namespace felsite

@@ -5,6 +5,7 @@
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/dispatch_thread.h"
+#include "dispatch/host_split.h"
 #include "dispatch/reference_memory.h"
 #include "dispatch/reference_programs.h"
 #include "dispatch/static_uploads.h"
@@ -104,6 +105,10 @@ class Reference : public ReferenceBackend {
   }
 
  private:
+  // Of a program that is run by the host split: how; none for others.
+  Result<std::optional<SegmentRunner>> split_runner(const ir::Program& program,
+                                                    const DispatchConfig& config,
+                                                    const StopFlag* stop);
   std::uint64_t memory_limit() const;
   Result<void> check_options() const;
   void add_out_of_bounds(const reference::OutOfBounds& more);

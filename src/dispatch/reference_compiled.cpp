@@ -2,6 +2,7 @@
 #include "dispatch/counters.h"
 #include "dispatch/reference_backend.h"
 #include "dispatch/reference_resident.h"
+#include "dispatch/routing.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -117,6 +118,11 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
     if (!interpreter) return std::unexpected(std::move(interpreter.error()));
     if (auto sane = check_config((*interpreter)->program(), config); !sane) {
       return std::unexpected(std::move(sane.error()));
+    }
+    // A form that cannot be taken is told as early as on a device.
+    if (auto route = choose_route((*interpreter)->program(), config, {}, device_profile());
+        !route) {
+      return std::unexpected(std::move(route.error()));
     }
     return std::make_unique<ReferencePipeline>(link(), program, config, std::move(*interpreter));
   });

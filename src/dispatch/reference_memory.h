@@ -40,6 +40,12 @@ class HostMemory {
   Result<std::shared_ptr<HostBuffer>> find(const ResidentHandle& handle) const {
     return table_.find(handle);
   }
+  Result<std::shared_ptr<HostBuffer>> find_writable(const ResidentHandle& handle) const {
+    return table_.find_writable(handle);
+  }
+  void protect(const ResidentHandle& handle, bool is_protected) {
+    table_.protect(handle, is_protected);
+  }
   Result<void> free(const ResidentHandle& handle);
   void clear();
   // Writes its part of the figures.

@@ -22,7 +22,7 @@ Result<std::vector<HostFill>> prepare_fills(std::span<const ResidentFill> fills,
                                             const HostMemory& memory) {
   std::vector<HostFill> ready;
   for (const ResidentFill& fill : fills) {
-    auto buffer = memory.find(fill.buffer);
+    auto buffer = memory.find_writable(fill.buffer);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     auto range = resolve_fill(fill, (*buffer)->bytes.size());
     if (!range) return std::unexpected(std::move(range.error()));
@@ -34,9 +34,7 @@ Result<std::vector<HostFill>> prepare_fills(std::span<const ResidentFill> fills,
 Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory,
                               PreparedPrograms& programs) {
   HostStep ready;
-  ready.config.grid_override = step.grid_override;
-  ready.config.workgroup_override = step.workgroup_override;
-  ready.config.label = step.label;
+  ready.config = config_of(step);
   auto interpreter = programs.get(configured(step.program, ready.config));
   if (!interpreter) return std::unexpected(std::move(interpreter.error()));
   ready.interpreter = std::move(*interpreter);
@@ -50,11 +48,16 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
     sizes.push_back((*buffer)->bytes.size());
     resources.push_back(std::move(*buffer));
   }
-  auto plan = plan_resources(program, sizes);
+  auto plan = plan_resources(program, sizes, ready.config);
   if (!plan) return std::unexpected(std::move(plan.error()));
   ready.plan = std::move(*plan);
   if (auto apart = check_aliasing(program, step.resources); !apart) {
     return std::unexpected(std::move(apart.error()));
+  }
+  for (const ResidentHandle& handle : changed_resources(program, step.resources)) {
+    if (auto own = memory.find_writable(handle); !own) {
+      return std::unexpected(std::move(own.error()));
+    }
   }
   // The words of an indirect grid are not known before it runs; everything else is.
   std::optional<std::array<std::uint32_t, 3>> indirect;
@@ -128,7 +131,7 @@ Result<std::vector<HostUpload>> prepare_uploads(std::span<const ResidentUpload> 
                                                 const HostMemory& memory) {
   std::vector<HostUpload> ready;
   for (const ResidentUpload& upload : uploads) {
-    auto buffer = memory.find(upload.buffer);
+    auto buffer = memory.find_writable(upload.buffer);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     const auto range = resolve_range(upload.offset, upload.bytes.size(), (*buffer)->bytes.size());
     if (!range) return std::unexpected(range.error());

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "dispatch/routing.h"
+
 namespace felsite::dispatch {
 namespace {
 
@@ -35,16 +37,49 @@ Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view ba
       .context = {}});
 }
 
-Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config) {
+ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
+                     const DispatchConfig& config) {
+  return {.program = program,
+          .resources = {resources.begin(), resources.end()},
+          .grid_override = config.grid_override,
+          .workgroup_override = config.workgroup_override,
+          .float_mode = config.float_mode,
+          .max_output_bytes = config.max_output_bytes,
+          .label = config.label};
+}
+
+DispatchConfig config_of(const ResidentStep& step) {
+  DispatchConfig config;
+  config.grid_override = step.grid_override;
+  config.workgroup_override = step.workgroup_override;
+  config.float_mode = step.float_mode;
+  config.max_output_bytes = step.max_output_bytes;
+  config.label = step.label;
+  return config;
+}
+
+bool looks_after_passes(const ir::Program& program, const DispatchConfig& config) {
+  return needs_grid_sync_form(program, config) ||
+         config.convergence.kind == Convergence::Kind::Flag;
+}
+
+Error host_split_on_resident(const ir::Program& program) {
+  return of_program(Error{.code = ErrorCode::UnsupportedFeature,
+                          .message = "The host split works on the caller's bytes, and these "
+                                     "buffers are on the device.",
+                          .fix = "leave the form to the backend.",
+                          .context = {}},
+                    program);
+}
+
+Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
+                                   const DeviceProfile& device) {
   if (auto sane = check_config(program, config); !sane) return sane;
-  if (config.cooperative) {
-    return std::unexpected(
-        of_program(Error{.code = ErrorCode::UnsupportedFeature,
-                         .message = "A cooperative dispatch on resident buffers was asked for.",
-                         .fix = "dispatch without `cooperative`.",
-                         .context = {}},
-                   program));
-  }
+  // On other devices the route also depends on the grid, which is not known here.
+  if (!device.grid_sync && !config.cooperative) return {};
+  const auto route = choose_route(program, config, {}, device);
+  if (!route) return std::unexpected(route.error());
+  if (route->route == Route::HostSplit) return std::unexpected(host_split_on_resident(program));
   return {};
 }
 
@@ -103,8 +138,8 @@ std::vector<ir::BufferId> resource_order(const ir::Program& program) {
   return order;
 }
 
-Result<BindingPlan> plan_resources(const ir::Program& program,
-                                   std::span<const std::uint64_t> sizes) {
+Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const std::uint64_t> sizes,
+                                   const DispatchConfig& config) {
   const std::vector<ir::BufferId> order = resource_order(program);
   if (sizes.size() != order.size()) {
     std::string names;
@@ -133,7 +168,17 @@ Result<BindingPlan> plan_resources(const ir::Program& program,
                      program));
     }
   }
-  return plan_bindings(program, input_sizes, {});
+  return plan_bindings(program, input_sizes, config);
+}
+
+std::vector<ResidentHandle> changed_resources(const ir::Program& program,
+                                              std::span<const ResidentHandle> resources) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  std::vector<ResidentHandle> changed;
+  for (std::size_t i = 0; i < std::min(order.size(), resources.size()); ++i) {
+    if (may_change(program.buffer(order[i]))) changed.push_back(resources[i]);
+  }
+  return changed;
 }
 
 Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentHandle> resources) {

@@ -9,6 +9,24 @@
 #include "felsite/backend.h"
 
 namespace felsite {
+namespace {
+
+Result<std::array<std::uint32_t, 3>> grid_of(const Backend& backend, const ir::Program& given,
+                                             std::span<const ResidentHandle> resources,
+                                             const DispatchConfig& config) {
+  const ir::Program program = dispatch::configured(given, config);
+  std::vector<std::uint64_t> sizes;
+  for (const ResidentHandle& handle : resources) {
+    const auto size = backend.resident_size(handle);
+    if (!size) return std::unexpected(size.error());
+    sizes.push_back(*size);
+  }
+  const auto plan = dispatch::plan_resources(program, sizes, config);
+  if (!plan) return std::unexpected(plan.error());
+  return dispatch::plan_grid(program, *plan, config, std::nullopt);
+}
+
+}  // namespace
 
 Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& program,
                                                          std::span<const ResidentHandle> resources,
@@ -27,11 +45,13 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
     const bool evolves = compares && std::ranges::binary_search(changed, order[i]);
     if (is_flag || evolves) looked_at.push_back({.buffer = resources[i]});
   }
-  const ResidentStep step{.program = program,
-                          .resources = {resources.begin(), resources.end()},
-                          .grid_override = config.grid_override,
-                          .workgroup_override = config.workgroup_override,
-                          .label = config.label};
+  ResidentStep step = dispatch::step_of(program, resources, config);
+  // A step does not know which of its buffers is the flag, which counts for no grid.
+  if (flags && !config.grid_override && !program.facts().has_indirect_dispatch) {
+    const auto grid = grid_of(*this, program, resources, config);
+    if (!grid) return std::unexpected(grid.error());
+    step.grid_override = *grid;
+  }
   std::vector<Bytes> before;
   if (compares) {
     if (auto read = download_resident_ranges_into(looked_at, before); !read) {
@@ -49,7 +69,10 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
     if (deadline) how.timeout = *deadline - Clock::now();
     auto timing =
         submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
-    if (!timing) return timing;
+    if (!timing) {
+      timing.error().context.program = program.name();
+      return timing;
+    }
     total = total ? sum(*total, *timing) : std::move(*timing);
     ++passes;
     const auto is_zero = [](std::byte b) { return b == std::byte{0}; };

@@ -20,6 +20,15 @@ Error invalid_handle(const ResidentHandle& handle, std::uint64_t backend) {
           .context = {}};
 }
 
+Error only_read() {
+  return {.code = ErrorCode::BadInputs,
+          .message =
+              "The buffer is a static upload, which all who ask for its bytes share: it can "
+              "only be read.",
+          .fix = "work on a buffer of your own; release_static_uploads gives a static one back.",
+          .context = {}};
+}
+
 std::uint64_t new_backend_number() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;  // never 0, which a handle has that was never set

@@ -12,6 +12,8 @@
 namespace felsite::dispatch {
 
 Error invalid_handle(const ResidentHandle& handle, std::uint64_t backend);
+// BadInputs, for what would change or free a buffer that others share.
+Error only_read();
 // A number that no other backend of this process has.
 std::uint64_t new_backend_number();
 
@@ -44,11 +46,26 @@ class ResidentTable {
     return slots_[handle.slot].buffer;
   }
 
+  // For what may change its contents.
+  Result<std::shared_ptr<Buffer>> find_writable(const ResidentHandle& handle) const {
+    const std::shared_lock lock(mutex_);
+    if (!is_alive(handle)) return std::unexpected(invalid_handle(handle, backend_));
+    if (slots_[handle.slot].is_protected) return std::unexpected(only_read());
+    return slots_[handle.slot].buffer;
+  }
+
+  // A protected buffer can only be read. What is not alive stays so.
+  void protect(const ResidentHandle& handle, bool is_protected) {
+    const std::unique_lock lock(mutex_);
+    if (is_alive(handle)) slots_[handle.slot].is_protected = is_protected;
+  }
+
   // The buffer goes back to the caller, so that it can be let go outside the lock.
   Result<std::shared_ptr<Buffer>> remove(const ResidentHandle& handle) {
     const std::unique_lock lock(mutex_);
     if (!is_alive(handle)) return std::unexpected(invalid_handle(handle, backend_));
     Slot& slot = slots_[handle.slot];
+    if (slot.is_protected) return std::unexpected(only_read());
     std::shared_ptr<Buffer> buffer = std::move(slot.buffer);
     // A slot whose generations are used up is not used again.
     if (++slot.generation != 0) free_.push_back(handle.slot);
@@ -84,6 +101,7 @@ class ResidentTable {
       Slot& slot = slots_[i];
       if (slot.buffer == nullptr) continue;
       gone = std::move(slot.buffer);
+      slot.is_protected = false;
       if (++slot.generation != 0) free_.push_back(i);
       ++removals_;
       --living_;
@@ -94,6 +112,7 @@ class ResidentTable {
   struct Slot {
     std::shared_ptr<Buffer> buffer;
     std::uint32_t generation = 1;
+    bool is_protected = false;
   };
   bool is_alive(const ResidentHandle& handle) const {
     return handle.backend == backend_ && handle.slot < slots_.size() &&

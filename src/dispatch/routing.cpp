@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dispatch/change_reports.h"
+#include "dispatch/grid_sync_cut.h"
 #include "ir/effects.h"
 
 namespace felsite::dispatch {
@@ -116,6 +117,11 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
 // Why the whole grid cannot be one workgroup; empty if it can.
 std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& grid,
                                        const DeviceProfile& device) {
+  const ir::NodeRange entry = program.entry();
+  const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
+  if (std::ranges::any_of(nodes, is_copy)) {
+    return "a collective copies for all invocations, also for those that have returned";
+  }
   const auto& size = program.workgroup_size();
   // More of them than 64 bits count can be asked for.
   const double groups = double(grid[0]) * grid[1] * grid[2];
@@ -180,7 +186,8 @@ std::string_view to_string(Route route) {
 }
 
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config) {
-  return program.facts().has_grid_sync || config.fixpoint_iterations.value_or(1) > 1;
+  const ir::Facts& facts = program.facts();
+  return facts.has_grid_sync || facts.has_collectives || config.fixpoint_iterations.value_or(1) > 1;
 }
 
 bool changes_own_grid(const ir::Program& program) {
@@ -200,11 +207,6 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
                     "A cooperative dispatch needs a barrier of the whole grid, which Vulkan has "
                     "not.",
                     "dispatch without `cooperative`."));
-  }
-  if (!device.grid_sync && program.facts().has_collectives) {
-    return std::unexpected(
-        unsupported(program, "The program has a collective, and the Vulkan backend runs one rank.",
-                    "run the program on the reference backend."));
   }
   if (!needs_grid_sync_form(program, config)) {
     return RouteChoice{Route::Plain, "There is one pass without a grid barrier."};

@@ -1,5 +1,7 @@
 // The buffer tables of segments: the program's own buffers as far as the segment names them, with
-// the access it needs, and those that the plan adds.
+// the access it needs, and those that the plan adds. And the copies that collectives are.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "dispatch/segment_writer.h"
@@ -11,6 +13,24 @@ using ir::BufferId;
 using ir::ExprKind;
 using ir::kNone;
 using ir::NodeKind;
+
+namespace {
+
+// A copy keeps the bytes: loads and stores of floats would give them their only form.
+ir::Type bits_of_size(std::size_t bytes) {
+  switch (bytes) {
+    case 1:
+      return ir::Type::U8;
+    case 2:
+      return ir::Type::U16;
+    case 4:
+      return ir::Type::U32;
+    default:
+      return ir::Type::U64;
+  }
+}
+
+}  // namespace
 
 void SegmentWriter::see(ir::ExprId root, Uses& uses) {
   copier_.need_ops(root);
@@ -44,8 +64,16 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
       const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
       if (node.kind == NodeKind::Store || copies) name(node.ref);
       if (copies) name(node.ref2);
+      if (id == cut().copy) {
+        name(node.ref);
+        name(node.ref2);
+      }
       if (node.kind == NodeKind::Store && d_.reports.stores[id]) uses.stores_reports = true;
     }
+  }
+  if (cut().copy != kNone) {
+    std::ranges::sort(uses.buffers);
+    return uses;
   }
   for (const ir::VarId v : values().recomputed) {
     see(program_.node(d_.values.declared_at[v]).args[0], uses);
@@ -86,6 +114,7 @@ ir::BufferDecl SegmentWriter::declaration(std::uint32_t segment, BufferId id) co
   const bool is_output = ir::role_of(buffer) == ir::Role::Output;
   buffer.output = false;
   buffer.pipeline_live_out = false;
+  if (cut().copy != kNone) buffer.element = bits_of_size(ir::info(buffer.element).bytes);
   const bool writes = has(effects.writes) || has(effects.atomics);
   if (!writes) {
     if (buffer.access != Access::Uniform) buffer.access = Access::ReadOnly;
@@ -102,7 +131,8 @@ BufferId SegmentWriter::add_own(SegmentBuffer::Kind kind, std::string_view name,
                                 std::uint32_t count, Access access, BufferId source) {
   ir::BufferDecl buffer;
   buffer.name = own(name);
-  buffer.binding = next_binding_ + static_cast<std::uint32_t>(made_.buffers.size());
+  while (std::ranges::binary_search(taken_bindings_, next_binding_)) ++next_binding_;
+  buffer.binding = next_binding_++;
   buffer.element = element;
   buffer.count = count;
   buffer.access = access;
@@ -120,7 +150,9 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   const auto any = [](const std::vector<bool>& list) {
     return std::ranges::find(list, true) != list.end();
   };
-  trips_ = choices_ = spill_ = group_spill_ = changed_ = kNone;
+  trips_ = choices_ = group_spill_ = changed_ = kNone;
+  spills_.clear();
+  if (cut().copy != kNone) return;
   if (any(uses.trips)) {
     trips_ = add_own(Kind::Trips, "trips", ir::Type::U32, d_.cut.trip_count, Access::ReadOnly);
   }
@@ -130,15 +162,31 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     choices_ = add_own(Kind::Choices, "choices", ir::Type::U32,
                        2 * static_cast<std::uint32_t>(d_.cut.forks.size()), Access::ReadWrite);
   }
-  bool lanes = d_.values.tracks_running;
+  std::vector<bool> used;  // by the number of the spill
+  const auto use = [&](const SpilledValue& slot, std::uint32_t words) {
+    const std::uint32_t each = words_per_spill(d_.values, d_.options);
+    const std::uint32_t last = (slot.word + words - 1) / each;
+    if (used.size() <= last) used.resize(last + 1);
+    used[slot.word / each] = used[last] = true;
+  };
+  if (d_.values.tracks_running) use(d_.values.slots.front(), 1);
   bool groups = false;
   for (const auto* list : {&values().loaded, &values().stored}) {
     for (const ir::VarId v : *list) {
-      const bool of_group = d_.values.slots[d_.values.slot_of[v]].of_group;
-      (of_group ? groups : lanes) = true;
+      const SpilledValue& slot = d_.values.slots[d_.values.slot_of[v]];
+      if (slot.of_group) {
+        groups = true;
+      } else {
+        use(slot, ir::info(program_.var(v).type).bytes == 8 ? 2 : 1);
+      }
     }
   }
-  if (lanes) spill_ = add_own(Kind::Spill, "spill", ir::Type::U32, 0, Access::ReadWrite);
+  spills_.assign(used.size(), kNone);
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) continue;
+    const std::string name = i == 0 ? "spill" : fmt::format("spill_{}", i + 1);
+    spills_[i] = add_own(Kind::Spill, name, ir::Type::U32, 0, Access::ReadWrite, i);
+  }
   if (groups) {
     group_spill_ = add_own(Kind::GroupSpill, "group_spill", ir::Type::U32, 0, Access::ReadWrite);
   }
@@ -160,6 +208,28 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
                                   program_.buffer(id).element, 0, Access::ReadWrite, id);
     }
   }
+}
+
+// An act of the grid and not of its invocations: those that have returned take part.
+void SegmentWriter::write_copy() {
+  const ir::Node& node = program_.node(cut().copy);
+  const BufferId to = copier_.buffer(node.ref);
+  const BufferId from = copier_.buffer(node.ref2);
+  number_lanes();
+  const ir::ExprId first_round = word(0);
+  const ir::ExprId length = out().buffer_length(from);
+  const ir::ExprId whole = out().binary(ir::BinaryOp::Div, length, var(lanes_));
+  const ir::VarId round =
+      out().open_loop(own("round"), first_round, with(ir::BinaryOp::Add, whole, 1));
+  const ir::ExprId turn = var(round);
+  const ir::ExprId first = out().binary(ir::BinaryOp::Mul, turn, var(lanes_));
+  const ir::VarId at = out().let(own("at"), out().binary(ir::BinaryOp::Add, first, var(lane_)));
+  const ir::ExprId index = var(at);
+  out().open_if(out().binary(ir::BinaryOp::Lt, index, out().buffer_length(from)));
+  const ir::ExprId place = var(at);
+  out().store(to, place, out().load(from, var(at)));  // past the end it does nothing
+  out().close();
+  out().close();
 }
 
 }  // namespace felsite::dispatch

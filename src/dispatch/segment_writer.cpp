@@ -42,10 +42,9 @@ SegmentWriter::SegmentWriter(const SegmentDecisions& decisions)
       seen_(decisions.program.buffers().size(), 0),
       kept_buffers_(decisions.program.buffers().size(), kNone) {
   for (const ir::BufferDecl& buffer : program_.buffers()) {
-    if (buffer.access != ir::Access::Workgroup) {
-      next_binding_ = std::max(next_binding_, buffer.binding + 1);
-    }
+    if (buffer.access != ir::Access::Workgroup) taken_bindings_.push_back(buffer.binding);
   }
+  std::ranges::sort(taken_bindings_);
   const ir::NodeRange entry = program_.entry();
   const auto nodes = program_.nodes().subspan(entry.begin, entry.end - entry.begin);
   has_returns_ = std::ranges::find(nodes, NodeKind::Return, &ir::Node::kind) != nodes.end();
@@ -57,23 +56,28 @@ GridSegment SegmentWriter::write(std::uint32_t segment) {
   made_ = {};
   made_.next = cut().next;
   made_.repeats = cut().repeats;
+  next_binding_ = 0;
   note_copies();
   assembler_ = std::make_unique<ir::Assembler>();
   copier_.write_to(out());
   const Uses uses = find_uses(segment);
   declare_buffers(segment, uses);
   copier_.copy_ops();
-  write_places();
-  take_from_memory();
-  leave_if_returned();
-  take_over({});
-  ask_guards();
-  open_scopes(uses);
-  write_events();
-  if (!ends_with_return()) write_end();
+  if (cut().copy != kNone) {
+    write_copy();
+  } else {
+    write_places();
+    take_from_memory();
+    leave_if_returned();
+    take_over({});
+    ask_guards();
+    open_scopes(uses);
+    write_events();
+    if (!ends_with_return()) write_end();
+  }
   while (out().open_depth() != 0) out().close();
   if (out().node_count() == 0) out().plain(NodeKind::Return);  // a program has a statement
-  made_.recomputed = values().recomputed;
+  if (cut().copy == kNone) made_.recomputed = values().recomputed;
   made_.loaded = values().loaded;
   made_.stored = values().stored;
   for (const BufferId id : d_.kept[segment].restored) kept_buffers_[id] = kNone;
@@ -108,6 +112,16 @@ ExprId SegmentWriter::group_count() {
   return count;
 }
 
+// The invocation's number in the grid, and how many there are, for work that all do together.
+void SegmentWriter::number_lanes() {
+  const auto& size = program_.workgroup_size();
+  const std::uint32_t in_group = size[0] * size[1] * size[2];
+  const ExprId first = with(BinaryOp::Mul, group_number(), in_group);
+  lane_ = out().let(own("lane"), out().binary(BinaryOp::Add, first,
+                                              linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
+  lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, group_count(), in_group));
+}
+
 // Where this invocation and its workgroup have their places in the spills.
 void SegmentWriter::write_places() {
   const auto& size = program_.workgroup_size();
@@ -118,7 +132,7 @@ void SegmentWriter::write_places() {
   if (group_spill_ != kNone && d_.values.group_words > 1) {
     groups_ = out().let(own("groups"), group_count());
   }
-  if (spill_ == kNone) return;
+  if (spills_.empty()) return;
   const bool one_row = d_.options.one_dimensional && size[1] * size[2] == 1;
   ExprId lane = kNone;
   if (one_row) {
@@ -128,7 +142,7 @@ void SegmentWriter::write_places() {
     lane = out().binary(BinaryOp::Add, before, linear(ExprKind::LocalId, ExprKind::WorkgroupSize));
   }
   lane_ = out().let(own("lane"), lane);
-  if (d_.values.spill_words > 1) {
+  if (words_per_spill(d_.values, d_.options) > 1) {
     const ExprId groups = group_count();
     lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, groups, in_group));
   }
@@ -307,6 +321,11 @@ bool SegmentWriter::does_nothing(NodeId id) const {
 bool SegmentWriter::replace(NodeId id) {
   const ir::Node& node = program_.node(id);
   if (does_nothing(id)) return true;
+  // Of a program that is not cut: with one rank there is nothing else to it.
+  if (ir::info(node.kind).whole_grid) {
+    out().barrier(ir::Ordering::GridSync);
+    return true;
+  }
   if (node.kind == NodeKind::Store && d_.reports.stores[id]) {
     report_store(id);
     return true;
@@ -336,13 +355,8 @@ ExprId SegmentWriter::as_bits(ir::Type element, ExprId value) {
 void SegmentWriter::compare_state() {
   if (before_.empty()) return;
   out().barrier(ir::Ordering::GridSync);
-  const auto& size = program_.workgroup_size();
-  const std::uint32_t in_group = size[0] * size[1] * size[2];
   out().open_block();
-  const ExprId first = with(BinaryOp::Mul, group_number(), in_group);
-  lane_ = out().let(own("lane"), out().binary(BinaryOp::Add, first,
-                                              linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
-  lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, group_count(), in_group));
+  number_lanes();
   for (const auto& [buffer, before] : before_) compare_buffer(buffer);
   out().close();
 }

@@ -29,6 +29,9 @@ struct SegmentDecisions {
   const GridSyncOptions& options;
 };
 
+// How many words of an invocation lie in one spill buffer.
+std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& options);
+
 class SegmentWriter {
  public:
   explicit SegmentWriter(const SegmentDecisions& decisions);
@@ -47,6 +50,7 @@ class SegmentWriter {
   Uses find_uses(std::uint32_t segment);
   void see(ir::ExprId root, Uses& uses);
   void declare_buffers(std::uint32_t segment, const Uses& uses);
+  void write_copy();
   ir::BufferDecl declaration(std::uint32_t segment, ir::BufferId id) const;
   ir::BufferId add_own(SegmentBuffer::Kind kind, std::string_view name, ir::Type element,
                        std::uint32_t count, ir::Access access, ir::BufferId source = ir::kNone);
@@ -70,6 +74,7 @@ class SegmentWriter {
   ir::ExprId as_bits(ir::Type element, ir::ExprId value);
 
   // spilled_values.cpp
+  ir::BufferId spill_of(const SpilledValue& slot, std::uint32_t word) const;
   ir::ExprId place_of(const SpilledValue& slot, std::uint32_t word);
   ir::ExprId spilled_word(const SpilledValue& slot, std::uint32_t word);
   ir::ExprId spilled_value(ir::VarId variable);
@@ -94,6 +99,7 @@ class SegmentWriter {
     return out().binary(op, a, word(b));
   }
   ir::ExprId linear(ir::ExprKind id, ir::ExprKind extent);
+  void number_lanes();
   ir::ExprId group_number();
   ir::ExprId group_count();
   std::string own(std::string_view name) const { return prefix_ + std::string(name); }
@@ -105,20 +111,21 @@ class SegmentWriter {
   const ir::Program& program_;
   ir::Copier copier_;
   std::string prefix_;  // no name of the program begins with it
-  std::uint32_t next_binding_ = 0;
   bool has_returns_ = false;
+  std::vector<std::uint32_t> taken_bindings_;  // by the program, sorted: any up to the last number
 
   std::vector<std::uint32_t> seen_;  // by BufferId: one more than the last segment that names it
 
   // Of the segment that is being written.
   std::uint32_t segment_ = 0;
   std::unique_ptr<ir::Assembler> assembler_;
+  std::uint32_t next_binding_ = 0;
   GridSegment made_;
   std::vector<ir::BufferId> kept_buffers_;  // by BufferId of the program: its Kept buffer
   std::vector<std::pair<ir::BufferId, ir::BufferId>> before_;  // compared, and what it was before
   ir::BufferId trips_ = ir::kNone;
   ir::BufferId choices_ = ir::kNone;
-  ir::BufferId spill_ = ir::kNone;
+  std::vector<ir::BufferId> spills_;  // by number; kNone for those that it has no use for
   ir::BufferId group_spill_ = ir::kNone;
   ir::BufferId changed_ = ir::kNone;
   ir::VarId lane_ = ir::kNone;   // the invocation's number in the grid

@@ -11,9 +11,20 @@ using ir::kNone;
 using ir::Type;
 using ir::VarId;
 
+std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& options) {
+  if (options.words_per_spill == 0) return values.spill_words;
+  return std::min(values.spill_words, options.words_per_spill);
+}
+
+ir::BufferId SegmentWriter::spill_of(const SpilledValue& slot, std::uint32_t word_in_value) const {
+  if (slot.of_group) return group_spill_;
+  return spills_[(slot.word + word_in_value) / words_per_spill(d_.values, d_.options)];
+}
+
 // Words of one kind lie side by side for all invocations, or for all workgroups.
 ExprId SegmentWriter::place_of(const SpilledValue& slot, std::uint32_t word_in_value) {
-  const std::uint32_t row = slot.word + word_in_value;
+  std::uint32_t row = slot.word + word_in_value;
+  if (!slot.of_group) row %= words_per_spill(d_.values, d_.options);
   const VarId mine = slot.of_group ? group_ : lane_;
   if (row == 0) return var(mine);
   const ExprId before = with(BinaryOp::Mul, var(slot.of_group ? groups_ : lanes_), row);
@@ -21,7 +32,7 @@ ExprId SegmentWriter::place_of(const SpilledValue& slot, std::uint32_t word_in_v
 }
 
 ExprId SegmentWriter::spilled_word(const SpilledValue& slot, std::uint32_t word_in_value) {
-  return out().load(slot.of_group ? group_spill_ : spill_, place_of(slot, word_in_value));
+  return out().load(spill_of(slot, word_in_value), place_of(slot, word_in_value));
 }
 
 ExprId SegmentWriter::spilled_value(VarId variable) {
@@ -59,11 +70,10 @@ ExprId SegmentWriter::bits_of(VarId variable) {
 }
 
 void SegmentWriter::store_words(const SpilledValue& slot) {
-  const ir::BufferId spill = slot.of_group ? group_spill_ : spill_;
   const Type type = program_.var(slot.variable).type;
   if (ir::info(type).bytes < 8) {
     const ExprId place = place_of(slot, 0);
-    out().store(spill, place, bits_of(slot.variable));
+    out().store(spill_of(slot, 0), place, bits_of(slot.variable));
     return;
   }
   const auto as_u64 = [&] {
@@ -71,18 +81,17 @@ void SegmentWriter::store_words(const SpilledValue& slot) {
     return type == Type::U64 ? value : out().bitcast(Type::U64, value);
   };
   const ExprId low = place_of(slot, 0);
-  out().store(spill, low, out().cast(Type::U32, as_u64()));
+  out().store(spill_of(slot, 0), low, out().cast(Type::U32, as_u64()));
   const ExprId high = place_of(slot, 1);
   const ExprId whole = as_u64();
   const ExprId shifted =
       out().binary(BinaryOp::Shr, whole, out().literal(ir::literal(std::uint64_t{32})));
-  out().store(spill, high, out().cast(Type::U32, shifted));
+  out().store(spill_of(slot, 1), high, out().cast(Type::U32, shifted));
 }
 
 // All bools that share a word, at once; the others in it stay.
 void SegmentWriter::store_bits(std::span<const SpilledValue> slots) {
   const SpilledValue& first = slots.front();
-  const ir::BufferId spill = first.of_group ? group_spill_ : spill_;
   std::uint32_t mask = 0;
   for (const SpilledValue& slot : slots) mask |= 1u << slot.bit;
   const ExprId place = place_of(first, 0);
@@ -98,7 +107,7 @@ void SegmentWriter::store_bits(std::span<const SpilledValue> slots) {
     }
     bits = out().binary(BinaryOp::BitOr, bits, bit);
   }
-  out().store(spill, place, bits);
+  out().store(spill_of(first, 0), place, bits);
 }
 
 void SegmentWriter::store_spills() {
@@ -131,7 +140,7 @@ void SegmentWriter::mark_returned() {
   const SpilledValue& running = d_.values.slots.front();
   const ExprId place = place_of(running, 0);
   const ExprId rest = with(BinaryOp::BitAnd, spilled_word(running, 0), ~(1u << running.bit));
-  out().store(spill_, place, rest);
+  out().store(spill_of(running, 0), place, rest);
 }
 
 }  // namespace felsite::dispatch

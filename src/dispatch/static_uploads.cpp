@@ -26,8 +26,8 @@ std::uint64_t random_seed() {
 
 // The bytes themselves are not kept to compare with, so the hash must not be one for which equal
 // values could be prepared: it has 128 bits and another seed in each cache.
-StaticUploadCache::StaticUploadCache(Backend& backend, std::uint64_t budget)
-    : backend_(backend), budget_(budget), seed_(random_seed()) {}
+StaticUploadCache::StaticUploadCache(Backend& backend, std::uint64_t budget, Protect protect)
+    : backend_(backend), budget_(budget), protect_(std::move(protect)), seed_(random_seed()) {}
 
 StaticUploadCache::Key StaticUploadCache::key_of(std::string_view domain, ByteSpan payload) const {
   const XXH128_hash_t hash = XXH3_128bits_withSeed(payload.data(), payload.size(), seed_);
@@ -45,8 +45,10 @@ ResidentHandle StaticUploadCache::remove(Entries::iterator entry) {
 }
 
 void StaticUploadCache::free_last_used() {
-  // Only a caller who freed what is not his can make this fail, and then it is free.
-  static_cast<void>(backend_.free_resident(remove(std::prev(kept_.end()))));
+  const ResidentHandle handle = remove(std::prev(kept_.end()));
+  protect_(handle, false);
+  // Fails only where the device is lost, and the buffer with it.
+  static_cast<void>(backend_.free_resident(handle));
 }
 
 void StaticUploadCache::pin(Entries::iterator entry) {
@@ -68,21 +70,12 @@ void StaticUploadCache::let_go(Entries::iterator entry) {
   while (kept_bytes_ > budget_ || kept_.size() > kMostKept) free_last_used();
 }
 
-StaticUploadCache::ByKey::iterator StaticUploadCache::find_living(const Key& key) {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end() || found->second->holders != 0) return found;
-  if (backend_.resident_size(found->second->handle)) return found;
-  // A caller freed it, though it was not his: as if it had never been there.
-  remove(found->second);
-  return by_key_.end();
-}
-
 void StaticUploadCache::take(Taken& taken, std::string_view domain,
                              std::span<const ByteSpan> payloads) {
   ByKey fresh;
   for (const ByteSpan payload : payloads) {
     Key key = key_of(domain, payload);
-    if (const auto found = find_living(key); found != by_key_.end()) {
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
       taken.entries.push_back(found->second);
       taken.pinned.push_back(found->second);
       pin(found->second);
@@ -127,7 +120,10 @@ void StaticUploadCache::enter(Taken& taken) {
   }
   misses_ += taken.fresh.size();
   hits_ += taken.entries.size() - taken.fresh.size();
-  for (const Entry& entry : taken.fresh) held_bytes_ += entry.key.size;
+  for (const Entry& entry : taken.fresh) {
+    held_bytes_ += entry.key.size;
+    protect_(entry.handle, true);
+  }
   held_.splice(held_.begin(), taken.fresh);
 }
 

@@ -1,6 +1,7 @@
 // Buffers with fixed contents, shared by all who ask for the same bytes: over any backend.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <mutex>
 #include <string>
@@ -12,8 +13,10 @@ namespace felsite::dispatch {
 
 class StaticUploadCache {
  public:
+  // Makes the backend refuse to change or free a buffer, or no longer refuse.
+  using Protect = std::function<void(const ResidentHandle& buffer, bool is_protected)>;
   // `budget`: bytes that may stay without anybody holding them.
-  StaticUploadCache(Backend& backend, std::uint64_t budget);
+  StaticUploadCache(Backend& backend, std::uint64_t budget, Protect protect);
 
   // All or nothing. What is missing is allocated and uploaded together.
   Result<StaticUploads> acquire(std::string_view domain, std::span<const ByteSpan> payloads);
@@ -67,7 +70,6 @@ class StaticUploadCache {
   };
 
   Key key_of(std::string_view domain, ByteSpan payload) const;
-  ByKey::iterator find_living(const Key& key);
   void take(Taken& taken, std::string_view domain, std::span<const ByteSpan> payloads);
   Result<void> upload(Taken& taken);
   void enter(Taken& taken);
@@ -81,6 +83,7 @@ class StaticUploadCache {
 
   Backend& backend_;
   const std::uint64_t budget_;
+  const Protect protect_;
   const std::uint64_t seed_;
   mutable std::recursive_mutex mutex_;  // see free_unused
   Entries held_;

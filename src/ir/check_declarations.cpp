@@ -71,6 +71,22 @@ void check_buffer(const Program& program, BufferId id, Report& report) {
   }
 }
 
+// What has no type has no text either.
+void check_types(const Program& program, OpId id, Report& report) {
+  const OpDecl& op = program.ops()[id];
+  const auto refuse = [&](std::string what) {
+    report.op(FindingCode::TypeNotAllowed, id,
+              fmt::format("{} of operation `{}` has no type.", what, program.name(op.name)),
+              "give it one of the types bool, u32 … f64.");
+  };
+  for (VarId param = op.first_param; param < op.first_param + op.param_count; ++param) {
+    if (program.var(param).type == Type::None) {
+      refuse(fmt::format("Parameter `{}`", program.var_name(param)));
+    }
+  }
+  if (op.result_type == Type::None) refuse("The result");
+}
+
 }  // namespace
 
 void check_declarations(const Program& program, Report& report) {
@@ -121,6 +137,7 @@ void check_declarations(const Program& program, Report& report) {
                 fmt::format("`{}` cannot name an operation.", name.substr(0, 60)),
                 "choose a name that is neither reserved nor a built-in function.");
     }
+    check_types(program, id, report);
     if (!op_names.insert(name).second) {
       report.op(FindingCode::DuplicateBuffer, id,
                 fmt::format("There is another operation `{}`.", name),

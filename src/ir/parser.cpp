@@ -442,7 +442,7 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
 
 Findings one_finding(std::string_view text, const SyntaxError& error) {
   SourceMap map;
-  map.line_starts = find_line_starts(text);
+  map.line_starts = find_line_starts(text.substr(0, error.offset));
   const LineColumn place = line_column(map, error.offset);
   return {Finding{error.code, place.line, place.column, {}, error.message, error.fix}};
 }
@@ -453,8 +453,10 @@ std::expected<Program, Findings> parse_with_comments(std::string_view text,
                                                      std::vector<Comment>* comments) {
   try {
     // Offsets are 32 bits; so are expression ids, and no expression is shorter than a character.
-    if (text.size() >= kUnresolved) {
-      throw SyntaxError{FindingCode::BadEncoding, 0, "The text is longer than 2 GiB.",
+    static_assert(kMostTextBytes < kUnresolved);
+    if (text.size() > kMostTextBytes) {
+      throw SyntaxError{FindingCode::BadEncoding, 0,
+                        fmt::format("The text is longer than {} MiB.", kMostTextBytes >> 20),
                         "split the program."};
     }
     if (const std::size_t bad = find_bad_byte(text); bad != std::string_view::npos) {

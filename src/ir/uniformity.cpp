@@ -1,6 +1,8 @@
 #include "ir/uniformity.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "ir/effects.h"
 
@@ -13,39 +15,113 @@ constexpr std::size_t kMostAsyncWrites = 1'000'000;
 
 Uniformity join(Uniformity a, Uniformity b) { return std::max(a, b); }
 
-// The stretches of a program between barriers, merged wherever control can flow from one to the
-// other without crossing a barrier, each with the buffers that may be written in it.
-class Intervals {
+// Stretches of a program without a barrier in them, and how control flows from one to the other
+// without crossing one. A phase is what can be reached so from a barrier, or from the start: all
+// invocations are in the same phase at a time, so what lies in no common phase never meets.
+class Phases {
  public:
   using Id = std::uint32_t;
 
+  // A stretch that begins a phase, and one that does not.
+  Id begin() {
+    starts_.push_back(create());
+    return starts_.back();
+  }
   Id create() {
-    parents_.push_back(static_cast<Id>(parents_.size()));
-    return parents_.back();
+    flows_.emplace_back();
+    return static_cast<Id>(flows_.size() - 1);
   }
-  void merge(Id a, Id b) { parents_[find(a)] = find(b); }
-  void write(Id interval, BufferId buffer) { writes_.emplace_back(interval, buffer); }
-  // Once all are merged: sorted (interval, buffer) pairs to look up.
+  void flow(Id from, Id to) { flows_[from].push_back(to); }
+  // Where either of two comes out.
+  Id join(Id a, Id b) {
+    if (a == b) return a;
+    const Id joined = create();
+    flow(a, joined);
+    flow(b, joined);
+    return joined;
+  }
+  void write(Id stretch, BufferId buffer, NodeId by) { writes_.push_back({stretch, buffer, by}); }
+  void load(Id stretch) { loads_.push_back(stretch); }
+
+  // Once all is known. What takes too long is done with fewer, larger phases: that is sound.
   void settle() {
-    for (auto& [interval, buffer] : writes_) interval = find(interval);
-    std::ranges::sort(writes_);
-    writes_.erase(std::unique(writes_.begin(), writes_.end()), writes_.end());
+    phases_of_.assign(flows_.size(), {});
+    if (!find_phases()) find_large_phases();
+    std::vector<Write> in_phases;
+    for (const Write& write : writes_) {
+      for (const Id phase : phases_of_[write.stretch]) {
+        in_phases.push_back({phase, write.buffer, write.by});
+      }
+    }
+    writes_ = std::move(in_phases);
+    std::ranges::sort(writes_, {},
+                      [](const Write& w) { return std::tuple(w.stretch, w.buffer, w.by); });
   }
-  bool written(Id interval, BufferId buffer) {
-    return std::ranges::binary_search(writes_, std::pair(find(interval), buffer));
+  // A write that a load in the stretch may meet; kNone where there is none.
+  NodeId written(Id stretch, BufferId buffer) const {
+    for (const Id phase : phases_of_[stretch]) {
+      const auto found =
+          std::ranges::lower_bound(writes_, std::pair(phase, buffer), {},
+                                   [](const Write& w) { return std::pair(w.stretch, w.buffer); });
+      if (found != writes_.end() && found->stretch == phase && found->buffer == buffer) {
+        return found->by;
+      }
+    }
+    return kNone;
   }
 
  private:
-  Id find(Id id) {
-    while (parents_[id] != id) {
-      parents_[id] = parents_[parents_[id]];
-      id = parents_[id];
+  struct Write {
+    Id stretch;  // once settled, the phase
+    BufferId buffer;
+    NodeId by;
+  };
+
+  bool find_phases() {
+    constexpr std::size_t kMost = 4'000'000;
+    std::size_t pairs = 0;
+    std::vector<Id> seen(flows_.size(), kNone);
+    std::vector<Id> open;
+    for (Id phase = 0; phase < starts_.size(); ++phase) {
+      open.push_back(starts_[phase]);
+      seen[starts_[phase]] = phase;
+      while (!open.empty()) {
+        const Id at = open.back();
+        open.pop_back();
+        phases_of_[at].push_back(phase);
+        if (++pairs > kMost) return false;
+        for (const Id next : flows_[at]) {
+          if (seen[next] == phase) continue;
+          seen[next] = phase;
+          open.push_back(next);
+        }
+      }
     }
-    return id;
+    std::size_t looks = 0;
+    for (const Write& write : writes_) looks += phases_of_[write.stretch].size();
+    for (const Id stretch : loads_) looks += phases_of_[stretch].size();
+    return looks <= kMost;
   }
 
-  std::vector<Id> parents_;
-  std::vector<std::pair<Id, BufferId>> writes_;
+  // All that is connected is one.
+  void find_large_phases() {
+    std::vector<Id> parents(flows_.size());
+    std::iota(parents.begin(), parents.end(), Id{0});
+    const auto find = [&](Id id) {
+      while (parents[id] != id) id = parents[id] = parents[parents[id]];
+      return id;
+    };
+    for (Id from = 0; from < flows_.size(); ++from) {
+      for (const Id to : flows_[from]) parents[find(from)] = find(to);
+    }
+    for (Id id = 0; id < flows_.size(); ++id) phases_of_[id] = {find(id)};
+  }
+
+  std::vector<std::vector<Id>> flows_;  // by stretch
+  std::vector<Id> starts_;              // by phase
+  std::vector<std::vector<Id>> phases_of_;
+  std::vector<Write> writes_;
+  std::vector<Id> loads_;
 };
 
 class Analysis {
@@ -57,7 +133,8 @@ class Analysis {
     // Vertices: the variables, then one control vertex per node that branches.
     state_.assign(var_count + program_.nodes().size(), Uniformity::Grid);
     load_state_.assign(program_.exprs().size(), Uniformity::Grid);
-    find_intervals();
+    writers_.assign(program_.exprs().size(), kNone);
+    find_phases_of_loads();
     collect();
     propagate();
     return result();
@@ -65,8 +142,8 @@ class Analysis {
 
  private:
   struct Place {
-    Intervals::Id grid;
-    Intervals::Id workgroup;
+    Phases::Id grid;
+    Phases::Id workgroup;
   };
   struct LoadSite {
     ExprId expr;
@@ -84,7 +161,7 @@ class Analysis {
     return static_cast<std::uint32_t>(program_.vars().size()) + node;
   }
 
-  void find_intervals();
+  void find_phases_of_loads();
   void visit_node(NodeId id, Place& at);
   void collect();
   void sink(ExprId root, std::uint32_t vertex);
@@ -96,11 +173,12 @@ class Analysis {
 
   const Program& program_;
   const AsyncDestinations copies_;
-  Intervals grid_;
-  Intervals workgroup_;
+  Phases grid_;
+  Phases workgroup_;
   std::size_t async_writes_ = 0;
   std::vector<LoadSite> loads_;
   std::vector<Uniformity> load_state_;  // of the memory a load reads, apart from its index
+  std::vector<NodeId> writers_;         // of what a load reads, while it does
   std::vector<Uniformity> state_;
   std::vector<std::uint32_t> parent_;  // enclosing branching node by NodeId, kNone at the top
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
@@ -110,13 +188,17 @@ void Analysis::visit_node(NodeId id, Place& at) {
   const Node& node = program_.node(id);
   const auto write = [&](std::uint32_t buffer) {
     if (!is_resolved(buffer)) return;
-    grid_.write(at.grid, buffer);
-    workgroup_.write(at.workgroup, buffer);
+    grid_.write(at.grid, buffer, id);
+    workgroup_.write(at.workgroup, buffer, id);
   };
   for (const ExprId root : program_.expressions(id)) {
     for (ExprId row = program_.first_row(root); row <= root; ++row) {
       const Expr& expr = program_.expr(row);
-      if (expr.kind == ExprKind::Load && is_resolved(expr.ref)) loads_.push_back({row, at});
+      if (expr.kind == ExprKind::Load && is_resolved(expr.ref)) {
+        loads_.push_back({row, at});
+        grid_.load(at.grid);
+        workgroup_.load(at.workgroup);
+      }
       if (expr.kind == ExprKind::Atomic) write(expr.ref);
     }
   }
@@ -129,19 +211,15 @@ void Analysis::visit_node(NodeId id, Place& at) {
   }
   const bool grid_wide = info(node.kind).whole_grid ||
                          (node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync);
-  if (grid_wide || node.kind == NodeKind::Barrier) at.workgroup = workgroup_.create();
-  if (grid_wide) at.grid = grid_.create();
+  if (grid_wide || node.kind == NodeKind::Barrier) at.workgroup = workgroup_.begin();
+  if (grid_wide) at.grid = grid_.begin();
 }
 
-void Analysis::find_intervals() {
+void Analysis::find_phases_of_loads() {
   const NodeRange entry = program_.entry();
   parent_.assign(program_.nodes().size(), kNone);
-  Place at{grid_.create(), workgroup_.create()};
+  Place at{grid_.begin(), workgroup_.begin()};
   std::vector<Open> open;
-  const auto merge = [&](Place a, Place b) {
-    grid_.merge(a.grid, b.grid);
-    workgroup_.merge(a.workgroup, b.workgroup);
-  };
   for (NodeId id = entry.begin;; ++id) {
     while (!open.empty() && id == open.back().boundary) {
       Open& top = open.back();
@@ -153,9 +231,14 @@ void Analysis::find_intervals() {
         at = top.entry;
         continue;
       }
-      if (node.kind == NodeKind::If) merge(at, top.then_end);
+      if (node.kind == NodeKind::If) {
+        at = {grid_.join(at.grid, top.then_end.grid),
+              workgroup_.join(at.workgroup, top.then_end.workgroup)};
+      }
       if (node.kind == NodeKind::Loop) {
-        merge(at, top.entry);
+        // Once more, or on to what comes behind.
+        grid_.flow(at.grid, top.entry.grid);
+        workgroup_.flow(at.workgroup, top.entry.workgroup);
         at = top.entry;
       }
       open.pop_back();
@@ -169,6 +252,13 @@ void Analysis::find_intervals() {
     const auto enclosing = std::find_if(open.rbegin(), open.rend(), branches);
     parent_[id] = enclosing == open.rend() ? kNone : enclosing->node;
     visit_node(id, at);
+    if (program_.node(id).kind == NodeKind::Loop) {
+      // The bounds are read before, once.
+      const Place head{grid_.create(), workgroup_.create()};
+      grid_.flow(at.grid, head.grid);
+      workgroup_.flow(at.workgroup, head.workgroup);
+      at = head;
+    }
     if (info(program_.node(id).kind).has_body) {
       open.push_back({id, program_.then_body(id).end, at, at, false});
     }
@@ -186,11 +276,12 @@ void Analysis::find_intervals() {
     Uniformity& state = load_state_[load.expr];
     if (shared) {
       // Workgroup memory differs from group to group.
-      const bool changing = workgroup_.written(load.place.workgroup, buffer);
-      state = changing ? Uniformity::Divergent : Uniformity::Workgroup;
-    } else if (grid_.written(load.place.grid, buffer)) {
-      state = Uniformity::Divergent;
+      writers_[load.expr] = workgroup_.written(load.place.workgroup, buffer);
+      state = Uniformity::Workgroup;
+    } else {
+      writers_[load.expr] = grid_.written(load.place.grid, buffer);
     }
+    if (writers_[load.expr] != kNone) state = Uniformity::Divergent;
     if (copied_to[buffer]) state = Uniformity::Divergent;
   }
 }
@@ -279,6 +370,7 @@ void Analysis::propagate() {
 
 UniformityMap Analysis::result() const {
   UniformityMap map;
+  map.writers = writers_;
   map.vars.assign(state_.begin(),
                   state_.begin() + static_cast<std::ptrdiff_t>(program_.vars().size()));
   map.control.assign(program_.nodes().size(), Uniformity::Grid);

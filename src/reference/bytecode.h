@@ -43,8 +43,9 @@ enum class Opcode : std::uint8_t {
   Finish,      // the workgroup is done
   AsyncIssue,  // destination buffer b [a], source buffer d [c], imm elements, tag e
   AsyncWait,   // tag e
-  Trap,        // address a, tag e
-  GridSync,    // the workgroup waits for all others; with b, c a collective copies c to b
+  Trap,        // address a, tag e; the active invocations end for good
+  GridSync,    // a segment ends: the workgroup waits for all others; with b, c a collective copies
+               // c to b
 };
 
 struct Instruction {

@@ -13,10 +13,15 @@ class Compiler {
  public:
   explicit Compiler(const Program& program)
       : program_(program), var_registers_(program.vars().size(), kNone) {
-    returns_before_.reserve(program.nodes().size() + 1);
-    returns_before_.push_back(0);
+    ends_before_.reserve(program.nodes().size() + 1);
+    ends_before_.push_back(0);
+    syncs_before_.reserve(program.nodes().size() + 1);
+    syncs_before_.push_back(0);
     for (const Node& node : program.nodes()) {
-      returns_before_.push_back(returns_before_.back() + (node.kind == NodeKind::Return ? 1 : 0));
+      const bool ends = node.kind == NodeKind::Return || node.kind == NodeKind::Trap;
+      const bool syncs = node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync;
+      ends_before_.push_back(ends_before_.back() + (ends ? 1 : 0));
+      syncs_before_.push_back(syncs_before_.back() + (syncs ? 1 : 0));
     }
   }
 
@@ -96,9 +101,17 @@ class Compiler {
       scope_vars_.pop_back();
     }
   }
-  bool has_return(NodeId node) const {
-    return returns_before_[node] != returns_before_[program_.node(node).end];
+  // Whether invocations may end in it for good.
+  bool has_end(NodeId node) const {
+    return ends_before_[node] != ends_before_[program_.node(node).end];
   }
+  // A construct around a grid barrier is cut at its beginning, at its end, and between its trips,
+  // as the plan of the grid barriers cuts it: a segment ends there. Only traps can tell.
+  bool is_cut(NodeId node) const {
+    return program_.facts().has_trap &&
+           syncs_before_[node] != syncs_before_[program_.node(node).end];
+  }
+  void end_segment() { emit(Opcode::GridSync).b = kNone; }
 
   void compile_op(OpId id);
   void compile_nodes(NodeRange range);
@@ -119,7 +132,8 @@ class Compiler {
   std::vector<Operand> operands_;
   std::uint32_t mask_ = 0;  // the current one
   std::uint32_t next_mask_ = 1;
-  std::vector<std::uint32_t> returns_before_;  // by NodeId
+  std::vector<std::uint32_t> ends_before_;   // by NodeId: returns and traps
+  std::vector<std::uint32_t> syncs_before_;  // by NodeId: grid barriers
   std::unordered_map<NameId, std::uint32_t> tags_;
 };
 
@@ -295,6 +309,7 @@ void Compiler::open(NodeId id) {
     // The condition is needed again for the else arm.
     frame.from = own(compile_expr(node.args[0]), Type::Bool);
     frame.mask = take_mask();
+    if (is_cut(id)) end_segment();
     frame.branch = out_.code.size();
     Instruction& i = emit(Opcode::MaskThen);
     i.dst = frame.mask;
@@ -307,6 +322,7 @@ void Compiler::open(NodeId id) {
     frame.from = own(from, Type::U32);
     var_registers_[node.ref] = frame.from.unit;
     frame.mask = take_mask();
+    if (is_cut(id)) end_segment();
     Instruction& enter = emit(Opcode::MaskCopy);
     enter.dst = frame.mask;
     enter.a = mask_;
@@ -337,6 +353,7 @@ void Compiler::close_arm() {
     return;
   }
   if (node.kind == NodeKind::Loop) {
+    if (is_cut(top.node)) end_segment();
     Instruction& next = emit(Opcode::LoopNext);
     next.dst = top.mask;
     next.a = top.from.unit;
@@ -345,7 +362,8 @@ void Compiler::close_arm() {
   const bool branches = node.kind == NodeKind::If || node.kind == NodeKind::Loop;
   if (branches) {
     out_.code[top.branch].jump = here();
-    emit(has_return(top.node) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
+    emit(has_end(top.node) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
+    if (is_cut(top.node)) end_segment();
     --next_mask_;
     release(top.from);
     if (node.kind == NodeKind::Loop) release(top.to);

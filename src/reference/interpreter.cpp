@@ -190,11 +190,13 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
     machine.start(group, order.at(i));
     if (machine.run(group) == Stop::Failed) return std::unexpected(machine.error());
   }
+  if (machine.trap()) return std::unexpected(trap_error(*machine.trap()));
   return RunStats{.out_of_bounds = machine.out_of_bounds(), .threads = 1};
 }
 
 // Threads take workgroups in order. The first failure in that order is the one that is reported,
-// and nothing after it is started, so the outcome is that of running one by one.
+// and nothing after it is started, so the outcome is that of running one by one. A trap is no such
+// failure: which is the lowest is known only when all workgroups have run.
 Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOptions& options,
                                               unsigned threads) const {
   const GroupOrder order(launch.grid, options.reference);
@@ -203,6 +205,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
   std::mutex mutex;
   std::uint64_t failed_at = order.count();
   std::optional<Error> failure;
+  std::optional<TrapInfo> trap;
   RunStats stats{.out_of_bounds = {}, .threads = threads};
   const std::uint64_t batch = std::clamp<std::uint64_t>(order.count() / (threads * 16), 1, 64);
 
@@ -233,6 +236,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
     }
     const std::lock_guard lock(mutex);
     add(stats.out_of_bounds, machine.out_of_bounds());
+    if (machine.trap() && (!trap || comes_before(*machine.trap(), *trap))) trap = machine.trap();
   };
   // Nothing may leave a thread.
   std::atomic<bool> starved{false};
@@ -257,6 +261,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
   }
   if (starved) throw std::bad_alloc();  // the caller of run() turns it into an error
   if (failure) return std::unexpected(*failure);
+  if (trap) return std::unexpected(trap_error(*trap));
   return stats;
 }
 
@@ -282,6 +287,8 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
       if (stop == Stop::Failed) return std::unexpected(machine.error());
       done[i] = stop == Stop::Done;
     }
+    // All have run to the end of the segment: the next one is not for a run that trapped.
+    if (machine.trap()) return std::unexpected(trap_error(*machine.trap()));
     // The next barrier is where the living wait; with none left, the first anyone waits at.
     std::uint32_t living = ir::kNone;
     std::uint32_t first = ir::kNone;

@@ -24,6 +24,17 @@ std::uint64_t shared_words(const BufferDecl& buffer) {
 
 }  // namespace
 
+Error trap_error(const TrapInfo& trap) {
+  Error error{.code = ErrorCode::Trapped,
+              .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).",
+                                     trap.tag, trap.address, trap.invocation[0], trap.invocation[1],
+                                     trap.invocation[2]),
+              .fix = "the program itself reports this condition: look at what it checks there.",
+              .context = {}};
+  error.context.trap = trap;
+  return error;
+}
+
 Machine::Machine(const Launch& launch)
     : launch_(launch), lanes_(invocations(launch.program)), stride_(padded(lanes_)) {
   const auto& size = launch.program.workgroup_size();
@@ -201,7 +212,8 @@ void Machine::atomic(Group& group, const Instruction& i) {
       reg(group, i.d), mask(group, group.mask), group.ranges[group.mask], at.data, at.count);
 }
 
-void Machine::trap(Group& group, const Instruction& i) {
+// Lanes are numbered along x, then y, then z: the first active one is the lowest of them.
+void Machine::note_trap(Group& group, const Instruction& i) {
   const std::uint32_t lane = group.ranges[group.mask].begin;
   const auto* address = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
   TrapInfo info{.tag = launch_.bytecode.tags[i.e], .address = address[lane], .invocation = {}};
@@ -209,13 +221,7 @@ void Machine::trap(Group& group, const Instruction& i) {
     info.invocation[axis] =
         group.id[axis] * launch_.program.workgroup_size()[axis] + local_[axis][lane];
   }
-  error_ = Error{.code = ErrorCode::Trapped,
-                 .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).",
-                                        info.tag, info.address, info.invocation[0],
-                                        info.invocation[1], info.invocation[2]),
-                 .fix = "the program itself reports this condition: look at what it checks there.",
-                 .context = {}};
-  error_.context.trap = std::move(info);
+  if (!trap_ || comes_before(info, *trap_)) trap_ = std::move(info);
 }
 
 // Instructions cost by their lanes, a workgroup may have 65 536 of them, and a program may be long
@@ -343,8 +349,8 @@ Stop Machine::run(Group& group) {
         break;
       case Opcode::Trap:
         if (count > 0) {
-          trap(group, i);
-          return Stop::Failed;
+          note_trap(group, i);
+          end_active(group);
         }
         break;
       case Opcode::GridSync:

@@ -1,6 +1,7 @@
 // Runs bytecode for one workgroup at a time, all its invocations in lock step.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -80,18 +81,28 @@ enum class Stop : std::uint8_t {
   Failed,    // see Machine::error
 };
 
+// Whether `a` has the lower linear index: along x, then y, then z of the whole grid.
+inline bool comes_before(const TrapInfo& a, const TrapInfo& b) {
+  return std::lexicographical_compare(a.invocation.rbegin(), a.invocation.rend(),
+                                      b.invocation.rbegin(), b.invocation.rend());
+}
+Error trap_error(const TrapInfo& trap);
+
 class Machine {
  public:
   explicit Machine(const Launch& launch);
 
   // Puts a workgroup at the start of the program.
   void start(Group& group, std::array<std::uint32_t, 3> id) const;
-  // Runs until the workgroup is done, reaches a grid barrier, traps or runs out of time.
+  // Runs until the workgroup is done, reaches the end of a segment, or runs out of time.
+  // Invocations that trap end, and the others go on.
   Stop run(Group& group);
   bool any_alive(const Group& group) const;
 
   const OutOfBounds& out_of_bounds() const { return out_of_bounds_; }
   const Error& error() const { return error_; }
+  // Of all invocations that have trapped, the one with the lowest linear index.
+  const std::optional<TrapInfo>& trap() const { return trap_; }
   // Bytes one Group takes.
   static std::uint64_t group_bytes(const ir::Program& program, const Bytecode& bytecode);
 
@@ -127,7 +138,7 @@ class Machine {
   void reduce(Group& group, const Instruction& i) const;
   bool issue_copy(Group& group, const Instruction& i);
   void wait_copies(Group& group, const Instruction& i);
-  void trap(Group& group, const Instruction& i);
+  void note_trap(Group& group, const Instruction& i);
   bool out_of_time(std::size_t lanes);
 
   const Launch& launch_;
@@ -136,6 +147,7 @@ class Machine {
   std::array<std::vector<std::uint32_t>, 3> local_;
   OutOfBounds out_of_bounds_;
   Error error_;
+  std::optional<TrapInfo> trap_;
   std::uint64_t work_since_clock_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "base/guarded.h"
 #include "dispatch/registry.h"
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
@@ -7,7 +8,11 @@
 namespace felsite::dispatch {
 namespace {
 
-Result<std::unique_ptr<Backend>> make_reference() { return make_reference_backend(); }
+Result<std::unique_ptr<Backend>> make_reference() {
+  auto made = make_reference_backend();
+  if (made == nullptr) return std::unexpected(base::host_out_of_memory());
+  return made;
+}
 Result<std::unique_ptr<Backend>> make_vulkan() { return make_vulkan_backend(); }
 
 constexpr std::array kBackends{

@@ -47,7 +47,7 @@ Binding binding_of(const KernelStep& step, const ControlBlocks& blocks, std::siz
   Binding binding{.kernel = step.kernel.get(), .ranges = {}};
   for (const BufferSlice& slice : step.buffers) binding.ranges.push_back(range_of(slice, kernel));
   if (kernel.status_binding) {
-    binding.ranges.push_back({control, *blocks.status, sizeof(codegen::Status)});
+    binding.ranges.push_back({control, *blocks.status, blocks.status_range});
   }
   if (kernel.parameter_binding) {
     binding.ranges.push_back(

@@ -46,20 +46,23 @@ class Deadline {
 
 Result<std::shared_ptr<Engine>> Engine::make(std::unique_ptr<Device> device,
                                              std::optional<std::filesystem::path> cache_folder,
-                                             std::chrono::nanoseconds grace) {
+                                             std::chrono::nanoseconds grace,
+                                             const std::shared_ptr<MemoryBudget>& budget) {
   std::shared_ptr<Engine> engine(new Engine(grace));
-  if (auto made = engine->make_parts(std::move(device), std::move(cache_folder)); !made) {
+  if (auto made = engine->make_parts(std::move(device), std::move(cache_folder), budget); !made) {
     return std::unexpected(std::move(made.error()));
   }
   return engine;
 }
 
 Result<void> Engine::make_parts(std::unique_ptr<Device> device,
-                                std::optional<std::filesystem::path> cache_folder) {
+                                std::optional<std::filesystem::path> cache_folder,
+                                const std::shared_ptr<MemoryBudget>& budget) {
   Parts& parts = *parts_;
   parts.device = std::move(device);
   profile_ = profile_of(*parts.device);
-  parts.memory = std::make_unique<Memory>(*parts.device);
+  parts.memory = budget == nullptr ? std::make_unique<Memory>(*parts.device)
+                                   : std::make_unique<Memory>(*parts.device, budget);
   auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue");
   if (!queue) return std::unexpected(std::move(queue.error()));
   parts.queue = std::move(*queue);
@@ -243,7 +246,7 @@ void Engine::forget_ended() {
   std::erase_if(abandoned_, [](const Running::Abandoned& run) { return run.recording.expired(); });
 }
 
-Result<void> Engine::until_unused(const Buffer& buffer) {
+Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
   Ticket last = 0;
   {
     const std::lock_guard lock(users_mutex_);
@@ -254,7 +257,7 @@ Result<void> Engine::until_unused(const Buffer& buffer) {
     }
   }
   if (last == 0 || queue().is_done(last)) return {};
-  auto waited = queue().wait(last, patience_);
+  auto waited = queue().wait(last, std::min(patience_, timeout));
   if (waited || waited.error().code != ErrorCode::Timeout) return waited;
   waited.error().message = "Work that was given up after its timeout still uses the buffer.";
   waited.error().fix = "wait for it with flush, or use another buffer.";
@@ -301,6 +304,12 @@ std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
   return nullptr;
 }
 
+void Engine::drop_unwanted(KernelUse& use) {
+  for (const Pipelines::Entry& entry : pipelines().release(use)) {
+    recordings().drop_users_of_kernel(entry.kernel.get());
+  }
+}
+
 Result<void> Engine::wait_for_all() {
   for (WorkQueue* queue : {parts_->queue.get(), parts_->transfer_queue.get()}) {
     if (queue == nullptr) continue;
@@ -326,10 +335,13 @@ void Engine::note_over_budget(const ir::Fingerprint& program) {
 void Engine::report(MetricSnapshot& figures) {
   figures.resident_buffers = buffers().size();
   buffers().each([&](const Buffer& buffer) { figures.resident_bytes += buffer.bytes(); });
-  figures.device_bytes = memory().bytes_in_use();
+  const Memory::Figures in_all = memory().figures();
+  figures.device_bytes = in_all.in_use;
+  figures.idle_bytes = in_all.idle;
   figures.in_flight = queue().in_flight();
   figures.recordings = recorded_;
   figures.recordings_kept = recordings().size();
+  figures.recording_bytes = recordings().own_bytes();
   figures.allocations = memory().allocations();
 }
 

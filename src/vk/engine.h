@@ -42,10 +42,11 @@ struct Running {
 
 class Engine {
  public:
-  // `grace`: how long closing waits for what still runs.
+  // `grace`: how long closing waits for what still runs. `budget`: other than Memory chooses.
   static Result<std::shared_ptr<Engine>> make(std::unique_ptr<Device> device,
                                               std::optional<std::filesystem::path> cache_folder,
-                                              std::chrono::nanoseconds grace);
+                                              std::chrono::nanoseconds grace,
+                                              const std::shared_ptr<MemoryBudget>& budget = {});
   // What does not end within the grace stays for the rest of the process, with all that it uses:
   // Vulkan cannot stop it.
   ~Engine();
@@ -73,10 +74,13 @@ class Engine {
   // Lets a run go that nobody will wait for.
   void abandon(Running running) noexcept;
   // Before the host touches a buffer in place: until no run that was let go uses it any more.
-  // Timeout where that takes longer than closing would wait.
-  Result<void> until_unused(const Buffer& buffer);
+  // Timeout where that takes longer than closing would wait, or than the caller has time.
+  Result<void> until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout = kNoTimeout);
   // Of buffers that are freed: recordings that use them give their memory back.
   void drop_users(const Buffer& buffer);
+  // When their owner goes: its kernels, and the recordings with them, as far as nobody else wants
+  // them.
+  void drop_unwanted(KernelUse& use);
   // What an object in a caller's hands has of the engine. It is known here, since closing and
   // freeing take it away; the object itself may stay.
   class Held {
@@ -128,7 +132,8 @@ class Engine {
   void forget_ended();
   std::shared_ptr<Recording> take_held_user(const Buffer& buffer);
   Result<void> make_parts(std::unique_ptr<Device> device,
-                          std::optional<std::filesystem::path> cache_folder);
+                          std::optional<std::filesystem::path> cache_folder,
+                          const std::shared_ptr<MemoryBudget>& budget);
 
   DeviceProfile profile_;
   std::unique_ptr<Parts> parts_;  // destroyed from the last to the first

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dispatch/counters.h"
+#include "dispatch/kept_sizes.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -65,24 +66,13 @@ Result<void> GridSteps::make_plan(GridSyncOptions options) {
   options.report_changes = compares();
   options.one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
   options.fresh_outputs = request_.fresh_outputs;
+  options.words_per_spill = dispatch::spill_words_that_fit(
+      request_.program, request_.grid, engine_.device().snapshot().limits.storage_buffer_range);
   auto plan = plan_grid_sync(request_.program, options);
   if (!plan) return std::unexpected(std::move(plan.error()));
   plan_ = std::move(*plan);
   kernels_.assign(plan_.segments.size(), nullptr);
   return make_kept();
-}
-
-Result<SharedBuffer> GridSteps::device_words(std::uint64_t words, std::string_view what) {
-  constexpr std::uint64_t kMostWords = UINT32_MAX;
-  if (words > kMostWords) {
-    return std::unexpected(over_limit(
-        fmt::format("What invocations keep across grid barriers takes {} words, and an index has "
-                    "32 bits.",
-                    words),
-        "use a smaller grid, or keep fewer values across barriers.",
-        engine_.device().snapshot().name, words, kMostWords));
-  }
-  return device_bytes(words * 4, what);
 }
 
 Result<SharedBuffer> GridSteps::device_bytes(std::uint64_t bytes, std::string_view what) {
@@ -91,37 +81,37 @@ Result<SharedBuffer> GridSteps::device_bytes(std::uint64_t bytes, std::string_vi
 }
 
 Result<void> GridSteps::make_kept() {
-  const auto& size = request_.program.workgroup_size();
-  const std::uint64_t groups =
-      std::uint64_t{request_.grid[0]} * request_.grid[1] * request_.grid[2];
-  const std::uint64_t lanes = groups * size[0] * size[1] * size[2];
-  const auto make = [&](std::uint64_t words, std::string_view what,
+  const DeviceSnapshot& device = engine_.device().snapshot();
+  dispatch::KeptLimits limits{.memory = 0, .binding = device.limits.storage_buffer_range};
+  for (const MemoryHeap& heap : device.memory_heaps) {
+    limits.memory = std::max(limits.memory, heap.bytes);
+  }
+  const auto sizes = dispatch::size_kept(plan_, request_.grid, limits);
+  if (!sizes) return std::unexpected(sizes.error());
+  const auto make = [&](std::uint64_t bytes, std::string_view what,
                         SharedBuffer& out) -> Result<void> {
-    auto made = device_words(words, what);
+    auto made = device_bytes(bytes, what);
     if (!made) return std::unexpected(std::move(made.error()));
     out = std::move(*made);
     return {};
   };
-  if (plan_.spill_words != 0) {
-    if (auto made = make(lanes * plan_.spill_words, "spill", spill_); !made) return made;
+  spills_.assign(sizes->spills.size(), nullptr);
+  for (std::size_t i = 0; i < spills_.size(); ++i) {
+    if (auto made = make(sizes->spills[i], "spill", spills_[i]); !made) return made;
   }
   if (plan_.group_words != 0) {
-    if (auto made = make(groups * plan_.group_words, "group spill", group_spill_); !made) {
-      return made;
-    }
+    if (auto made = make(sizes->group_spill, "group spill", group_spill_); !made) return made;
   }
   kept_.assign(request_.program.buffers().size(), nullptr);
-  for (const BufferId id : plan_.kept) {
-    const ir::BufferDecl& buffer = request_.program.buffer(id);
-    const std::uint64_t bytes = groups * buffer.count * ir::info(buffer.element).bytes;
-    if (auto made = make((bytes + 3) / 4, "kept memory", kept_[id]); !made) return made;
+  for (std::size_t i = 0; i < plan_.kept.size(); ++i) {
+    if (auto made = make(sizes->kept[i], "kept memory", kept_[plan_.kept[i]]); !made) return made;
   }
   shadows_.assign(request_.program.buffers().size(), nullptr);
   if (!compares()) return {};
   for (const BufferId id : plan_.evolving) {
     if (std::ranges::binary_search(plan_.reported, id)) continue;
     const BufferSlice words = as_words(request_.buffers[id]);
-    if (auto made = make(words.bytes / 4, "state before", shadows_[id]); !made) return made;
+    if (auto made = make(words.bytes, "state before", shadows_[id]); !made) return made;
   }
   return {};
 }
@@ -136,7 +126,7 @@ BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer, const PassBuffers& 
     case SegmentBuffer::Kind::Choices:
       return pass.choices.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Spill:
-      return whole(spill_);
+      return whole(spills_[buffer.source]);
     case SegmentBuffer::Kind::GroupSpill:
       return whole(group_spill_);
     case SegmentBuffer::Kind::Kept:
@@ -282,6 +272,7 @@ std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {
     KernelStep piece = step;
     piece.grid = part.grid;
     piece.base = part.base;
+    piece.is_further_part = !parts.empty();
     parts.push_back(std::move(piece));
   }
   return parts;

@@ -61,7 +61,6 @@ class GridSteps {
  private:
   Result<void> make_plan(GridSyncOptions options);
   Result<void> make_kept();
-  Result<SharedBuffer> device_words(std::uint64_t words, std::string_view what);
   BufferSlice slice_of(const SegmentBuffer& buffer, const PassBuffers& pass) const;
   Result<SharedKernel> kernel_of(std::uint32_t number, bool with_parameters);
 
@@ -70,7 +69,7 @@ class GridSteps {
   GridSyncPlan plan_;
   bool is_whole_ = false;
   std::uint64_t own_bytes_ = 0;
-  SharedBuffer spill_;
+  std::vector<SharedBuffer> spills_;  // by number
   SharedBuffer group_spill_;
   std::vector<SharedBuffer> kept_;     // by BufferId
   std::vector<SharedBuffer> shadows_;  // by BufferId, of those that are compared

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
+#include <span>
 
+#include "base/durable_file.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
 #include "felsite/text.h"
@@ -22,12 +24,12 @@ std::optional<std::filesystem::path> dump_folder() {
 }
 
 void write_file(const std::filesystem::path& file, std::string_view contents) {
-  std::error_code failed;
-  std::filesystem::create_directories(file.parent_path(), failed);
-  std::ofstream out(file, std::ios::binary);
-  out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  out.close();
-  if (!out) dispatch::warn(fmt::format("Cannot write {}.", file.string()));
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  const int failed =
+      base::replace_file(file.string(), {std::as_bytes(std::span(contents))}, {.sync = false});
+  if (failed == 0) return;
+  dispatch::warn(fmt::format("Cannot write {}: {}.", file.string(), std::strerror(failed)));
 }
 
 std::string_view name_of(codegen::ParameterKind kind) {

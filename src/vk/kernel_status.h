@@ -1,13 +1,13 @@
-// What a kernel wrote into its status buffer, as an error.
+// What kernels wrote into their status buffers, as an error.
 #pragma once
 
-#include <optional>
+#include <span>
 
 #include "felsite/kernel.h"
 
 namespace felsite::vk {
 
-// Nothing for a clean run.
-std::optional<Error> error_of(const codegen::Status& status, const codegen::Kernel& kernel);
+// `words`: the kernel's status, as codegen::StatusWords has them, of which the key is not zero.
+Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kernel);
 
 }  // namespace felsite::vk

@@ -87,7 +87,21 @@ Error out_of_memory(const Device& device, VkResult result, std::uint64_t range) 
   return error;
 }
 
+// Before the driver is asked.
+Error over_budget(const Device& device, std::uint64_t range, std::uint64_t available) {
+  Error error =
+      vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                   fmt::format("allocate a buffer of {} bytes", range), device.snapshot().name);
+  error.context.requested = range;
+  error.context.available = available;
+  return error;
+}
+
 }  // namespace
+
+Memory::Memory(const Device& device)
+    : Memory(device, device.snapshot().type == VK_PHYSICAL_DEVICE_TYPE_CPU ? MemoryBudget::of_host()
+                                                                           : nullptr) {}
 
 Buffer::~Buffer() {
   if (is_callers_) return;
@@ -97,6 +111,7 @@ Buffer::~Buffer() {
   } else if (buffer_ != VK_NULL_HANDLE) {
     vmaDestroyBuffer(device_.allocator(), buffer_, allocation_);
   }
+  if (budget_ != nullptr) budget_->give_back(range_);
 }
 
 Result<void> Buffer::write(std::uint64_t offset, ByteSpan bytes) {
@@ -128,20 +143,26 @@ void Buffer::name(const ObjectName& what) const {
 
 Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const ObjectName& name) {
   const std::uint64_t longest = device_.snapshot().limits.allocation_bytes;
-  if (bytes > longest) {
-    Error error =
-        vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY,
-                     fmt::format("allocate a buffer of {} bytes", bytes), device_.snapshot().name);
-    error.context.requested = bytes;
-    error.context.available = longest;
-    return std::unexpected(std::move(error));
-  }
+  if (bytes > longest) return std::unexpected(over_budget(device_, bytes, longest));
   SharedBuffer buffer(new Buffer(device_));
   buffer->bytes_ = bytes;
   buffer->range_ = padded(bytes);
+  if (budget_ != nullptr) {
+    if (const auto taken = budget_->take(buffer->range_); !taken) {
+      return std::unexpected(over_budget(device_, buffer->range_, taken.error()));
+    }
+    buffer->budget_ = budget_;
+  }
   VkBufferCreateInfo info = buffer_info(device_, buffer->range_);
   info.usage = usage(place, device_);
-  const VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
+  VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
+  if (budget_ == nullptr) {
+    where.flags |= VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
+    // Half of the allocator's blocks. It would make a block of its own for more anyway, but looks
+    // at the budget for that only where it was asked to.
+    constexpr std::uint64_t kLarge = std::uint64_t{16} << 20;
+    if (buffer->range_ > kLarge) where.flags |= VMA_ALLOCATION_CREATE_DEDICATED_MEMORY_BIT;
+  }
   VmaAllocationInfo placed{};
   ++allocations_;
   const VkResult result = vmaCreateBuffer(device_.allocator(), &info, &where, &buffer->buffer_,
@@ -226,10 +247,11 @@ SharedBuffer Memory::adopt(VkBuffer handle, std::uint64_t bytes) {
   return buffer;
 }
 
-std::uint64_t Memory::bytes_in_use() const {
+Memory::Figures Memory::figures() const {
   VmaTotalStatistics statistics{};
   vmaCalculateStatistics(device_.allocator(), &statistics);
-  return statistics.total.statistics.allocationBytes;
+  const VmaStatistics& all = statistics.total.statistics;
+  return {.in_use = all.allocationBytes, .idle = all.blockBytes - all.allocationBytes};
 }
 
 }  // namespace felsite::vk

@@ -9,6 +9,7 @@
 
 #include "felsite/dispatch.h"
 #include "vk/device.h"
+#include "vk/memory_budget.h"
 
 namespace felsite::vk {
 
@@ -53,6 +54,7 @@ class Buffer {
   bool is_callers_ = false;   // the caller's, not ours to destroy
   bool is_imported_ = false;  // memory of the caller's, not the allocator's
   VkDeviceMemory imported_ = VK_NULL_HANDLE;
+  std::shared_ptr<MemoryBudget> budget_;  // that it is taken from; none: the device's own
   std::byte* mapped_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t range_ = 0;
@@ -62,9 +64,14 @@ using SharedBuffer = std::shared_ptr<Buffer>;
 // Usable from many threads. All buffers must be gone before the device is.
 class Memory {
  public:
-  explicit Memory(const Device& device) : device_(device) {}
+  // On a device with memory of its own the driver's budget holds, or most of the heap where it has
+  // none. A software device says nothing of use: there it is the host's.
+  explicit Memory(const Device& device);
+  // The same with another budget; none: as on a device with memory of its own.
+  Memory(const Device& device, std::shared_ptr<MemoryBudget> budget)
+      : device_(device), budget_(std::move(budget)) {}
 
-  // DeviceOutOfMemory, with what was asked for and what there is.
+  // DeviceOutOfMemory, with what was asked for and what there is, before the machine runs out.
   Result<SharedBuffer> make(Place place, std::uint64_t bytes, const ObjectName& name);
   // The caller's own bytes as a buffer, for kernels that only read them; they must stay there as
   // long as the buffer. Nothing is copied. None where the device cannot, or it would not help.
@@ -78,11 +85,16 @@ class Memory {
   SharedBuffer adopt(VkBuffer handle, std::uint64_t bytes);
 
   std::uint64_t allocations() const { return allocations_; }
-  std::uint64_t bytes_in_use() const;
+  struct Figures {
+    std::uint64_t in_use = 0;  // by buffers
+    std::uint64_t idle = 0;    // kept by the allocator for the next ones
+  };
+  Figures figures() const;
   const Device& device() const { return device_; }
 
  private:
   const Device& device_;
+  const std::shared_ptr<MemoryBudget> budget_;
   std::atomic<std::uint64_t> allocations_ = 0;
 };
 

@@ -88,7 +88,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
                                  bool may_borrow) {
   const bool measured = config_.profile || dispatch::tracing();
   RecordingKey key;
-  key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0);
+  key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0).add(config_.label);
   key.add(static_cast<std::uint64_t>(route_)).add(config_.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config_.convergence.kind));
   for (const std::uint32_t extent : grid) key.add(extent);

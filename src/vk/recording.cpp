@@ -1,11 +1,14 @@
 #include "vk/recording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "dispatch/counters.h"
 #include "vk/kernel_dump.h"
 #include "vk/sequence_checks.h"
+#include "vk/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {
@@ -63,6 +66,14 @@ const std::vector<KernelStep>& Recording::kernels(Section section) const {
 }
 
 Result<void> Recording::make_blocks(Memory& memory) {
+  const std::uint64_t longest = device_.snapshot().limits.storage_buffer_range;
+  if (layout_.reports && *layout_.reports + kReportBytes > longest) {
+    return std::unexpected(over_limit(
+        fmt::format("What the steps may report takes {} bytes; the device binds at most {}.",
+                    *layout_.reports + kReportBytes, longest),
+        "use fewer tags of traps, or fewer steps that trap in a block.", device_.snapshot().name,
+        *layout_.reports + kReportBytes, longest));
+  }
   const auto make = [&](Place place, std::uint64_t bytes, std::string_view what,
                         SharedBuffer& out) -> Result<void> {
     if (bytes == 0) return {};
@@ -269,6 +280,10 @@ void Recording::record_command(CommandWriter& writer, const Command& command, Se
                   layout_.read_offsets[command.index], from.bytes);
       return;
     }
+    case CommandKind::Close:
+      writer.copy(control_->handle(), *layout_.reports, control_->handle(), *layout_.reports + 4,
+                  4);
+      return;
     case CommandKind::Kernel: {
       const bool repeated = section == Section::Block;
       const auto& blocks = repeated ? layout_.repeated_control : layout_.prefix_control;
@@ -306,6 +321,12 @@ std::uint64_t Recording::own_bytes() const {
     if (buffer != nullptr) bytes += buffer->bytes();
   }
   return bytes;
+}
+
+bool Recording::uses(const KernelOnDevice* kernel) const {
+  const auto is_of = [&](const KernelStep& step) { return step.kernel.get() == kernel; };
+  return std::ranges::any_of(sequence_.prefix, is_of) ||
+         std::ranges::any_of(sequence_.repeated, is_of);
 }
 
 bool Recording::uses(const Buffer* buffer) const {

@@ -61,6 +61,7 @@ class Recording {
   const Sequence& sequence() const { return sequence_; }
   const SequenceLayout& layout() const { return layout_; }
   bool uses(const Buffer* buffer) const;
+  bool uses(const KernelOnDevice* kernel) const;
   // Of all buffers that go with it.
   std::uint64_t own_bytes() const;
 

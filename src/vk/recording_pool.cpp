@@ -52,15 +52,19 @@ void RecordingPool::forget(const ir::Fingerprint& key) {
   }
 }
 
-void RecordingPool::drop_users(const Buffer* buffer) {
+template <class Used>
+void RecordingPool::drop_users_of(const Used* used) {
   std::list<Idle> dropped;
   const std::lock_guard lock(mutex_);
   for (Place place = idle_.begin(); place != idle_.end();) {
     const Place next = std::next(place);
-    if (place->recording->uses(buffer)) remove(place, dropped);
+    if (place->recording->uses(used)) remove(place, dropped);
     place = next;
   }
 }
+
+template void RecordingPool::drop_users_of(const Buffer* used);
+template void RecordingPool::drop_users_of(const KernelOnDevice* used);
 
 void RecordingPool::clear() {
   std::list<Idle> dropped;
@@ -73,6 +77,11 @@ void RecordingPool::clear() {
 std::size_t RecordingPool::size() const {
   const std::lock_guard lock(mutex_);
   return idle_.size();
+}
+
+std::uint64_t RecordingPool::own_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return own_bytes_;
 }
 
 }  // namespace felsite::vk

@@ -23,6 +23,11 @@ class RecordingKey {
   RecordingKey& add(const ir::Fingerprint& fingerprint) {
     return add(fingerprint.high).add(fingerprint.low);
   }
+  RecordingKey& add(std::string_view text) {
+    add(text.size());
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    return *this;
+  }
   ir::Fingerprint hash() const;
 
  private:
@@ -41,10 +46,14 @@ class RecordingPool {
   void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
                  std::uint64_t own_bytes) noexcept;
   void forget(const ir::Fingerprint& key);
-  // Those that use a buffer that is freed: its memory goes with them.
-  void drop_users(const Buffer* buffer);
+  // Those that use a buffer that is freed, or a kernel that nobody wants any more: its memory goes
+  // with them.
+  void drop_users(const Buffer* buffer) { drop_users_of(buffer); }
+  void drop_users_of_kernel(const KernelOnDevice* kernel) { drop_users_of(kernel); }
   void clear();
   std::size_t size() const;
+  // Of all of them together, of the device's memory.
+  std::uint64_t own_bytes() const;
 
  private:
   struct Idle {
@@ -57,6 +66,8 @@ class RecordingPool {
     std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
   };
   void remove(Place place, std::list<Idle>& dropped);
+  template <class Used>
+  void drop_users_of(const Used* used);
 
   static constexpr std::size_t kMost = 256;
   const std::uint64_t most_bytes_;

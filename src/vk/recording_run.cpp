@@ -149,33 +149,46 @@ Result<void> Recording::check_status() {
 Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
                                     const std::vector<ControlBlocks>& blocks) {
   if (control_ == nullptr) return {};
+  std::optional<std::size_t> lowest;  // of the parts of the first grid that reported
+  std::uint32_t highest_key = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (lowest && !steps[i].is_further_part) break;
     if (!blocks[i].status) continue;
-    codegen::Status status{};
-    const auto bytes = std::as_writable_bytes(std::span(&status, 1));
+    std::uint32_t key = 0;
+    const auto bytes = std::as_writable_bytes(std::span(&key, 1));
     if (auto read = control_->read(*blocks[i].status, bytes); !read) return read;
-    auto failed = error_of(status, steps[i].kernel->kernel);
-    if (!failed) continue;
-    // A kernel writes its status once; it must be clean before the next run.
-    if (auto cleared = clear_status(); !cleared) return cleared;
-    failed->context.step = steps[i].caller_step;
-    if (steps[i].segment) name_segment(*failed, *steps[i].segment);
-    return std::unexpected(steps[i].kernel->with_context(std::move(*failed)));
+    if (key <= highest_key) continue;
+    highest_key = key;
+    lowest = i;
   }
-  return {};
+  if (!lowest) return {};
+  const KernelStep& step = steps[*lowest];
+  std::vector<std::uint32_t> words(step.kernel->kernel.status_words());
+  const auto bytes = std::as_writable_bytes(std::span(words));
+  if (auto read = control_->read(*blocks[*lowest].status, bytes); !read) return read;
+  Error failed = error_of(words, step.kernel->kernel);
+  // The next run must find the status clean.
+  if (auto cleared = clear_status(); !cleared) return cleared;
+  failed.context.step = step.caller_step;
+  if (step.segment) name_segment(failed, *step.segment);
+  return std::unexpected(step.kernel->with_context(std::move(failed)));
 }
 
 Result<void> Recording::clear_status() {
-  for (const auto* all : {&layout_.prefix_control, &layout_.repeated_control}) {
-    for (const ControlBlocks& block : *all) {
-      const codegen::Status clean{};
-      if (!block.status) continue;
-      const auto bytes = std::as_bytes(std::span(&clean, 1));
-      if (auto cleared = control_->write(*block.status, bytes); !cleared) return cleared;
+  const auto clear = [&](const std::vector<KernelStep>& steps,
+                         const std::vector<ControlBlocks>& blocks) -> Result<void> {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (!blocks[i].status) continue;
+      const Bytes zeros(status_bytes(steps[i].kernel->kernel));
+      if (auto cleared = control_->write(*blocks[i].status, zeros); !cleared) return cleared;
     }
-  }
-  status_unread_ = false;
-  return {};
+    return {};
+  };
+  Result<void> done = clear(sequence_.prefix, layout_.prefix_control);
+  if (done) done = clear(sequence_.repeated, layout_.repeated_control);
+  if (done && layout_.reports) done = control_->write(*layout_.reports, Bytes(kReportBytes));
+  if (done) status_unread_ = false;
+  return done;
 }
 
 Result<void> Recording::read(std::size_t index, std::span<std::byte> bytes) const {

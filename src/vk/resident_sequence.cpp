@@ -32,6 +32,9 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
     for (const ResidentHandle& handle : step.resources) add_to(key, handle);
     add_to(key, step.grid_override);
     add_to(key, step.workgroup_override);
+    key.add(step.float_mode ? 1 + static_cast<std::uint64_t>(*step.float_mode) : 0);
+    key.add(step.max_output_bytes ? 1 : 0).add(step.max_output_bytes.value_or(0));
+    key.add(step.label);
   }
 }
 
@@ -43,15 +46,8 @@ struct CheckedStep {
   std::vector<BufferSlice> slices;  // by BufferId
 };
 
-DispatchConfig config_of(const ResidentStep& step) {
-  DispatchConfig config;
-  config.grid_override = step.grid_override;
-  config.workgroup_override = step.workgroup_override;
-  return config;
-}
-
-Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step) {
-  const DispatchConfig config = config_of(step);
+Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
+                               const DispatchConfig& config) {
   CheckedStep checked;
   checked.program = dispatch::configured(step.program, config);
   const ir::Program& program = checked.program;
@@ -66,11 +62,16 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step) {
     sizes.push_back((*buffer)->bytes());
     resources.push_back(std::move(*buffer));
   }
-  auto plan = dispatch::plan_resources(program, sizes);
+  auto plan = dispatch::plan_resources(program, sizes, config);
   if (!plan) return std::unexpected(std::move(plan.error()));
   checked.plan = std::move(*plan);
   if (auto apart = dispatch::check_aliasing(program, step.resources); !apart) {
     return std::unexpected(std::move(apart.error()));
+  }
+  for (const ResidentHandle& handle : dispatch::changed_resources(program, step.resources)) {
+    if (auto own = engine.buffers().find_writable(handle); !own) {
+      return std::unexpected(std::move(own.error()));
+    }
   }
   // The words of an indirect grid are not known before it runs; everything else is.
   const bool indirect = program.facts().has_indirect_dispatch;
@@ -107,7 +108,7 @@ Result<void> add_segments(Engine& engine, const CheckedStep& checked, const Resi
   if (checked.program.facts().has_indirect_dispatch) {
     return std::unexpected(needs_known_grid(checked.program));
   }
-  const DispatchConfig config = config_of(step);
+  const DispatchConfig config = dispatch::config_of(step);
   Sequence segments;
   auto added = add_grid_steps(engine,
                               {.program = checked.program,
@@ -135,10 +136,11 @@ Result<void> add_segments(Engine& engine, const CheckedStep& checked, const Resi
 
 Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
                       std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
-  auto checked = check_step(engine, step);
+  const DispatchConfig config = dispatch::config_of(step);
+  auto checked = check_step(engine, step, config);
   if (!checked) return std::unexpected(std::move(checked.error()));
   const auto route =
-      dispatch::choose_route(checked->program, config_of(step), checked->grid, engine.profile());
+      dispatch::choose_route(checked->program, config, checked->grid, engine.profile());
   if (!route) return std::unexpected(route.error());
   if (route->route != dispatch::Route::Plain) {
     return add_segments(engine, *checked, step, position, steps);
@@ -173,7 +175,7 @@ Result<std::vector<UploadRange>> resolve_uploads(Engine& engine,
                                                  std::span<const ResidentUpload> uploads) {
   std::vector<UploadRange> ranges;
   for (const ResidentUpload& upload : uploads) {
-    auto buffer = engine.buffers().find(upload.buffer);
+    auto buffer = engine.buffers().find_writable(upload.buffer);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     const auto range =
         dispatch::resolve_range(upload.offset, upload.bytes.size(), (*buffer)->bytes());
@@ -203,7 +205,7 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
   sequence.measured = config.profile || dispatch::tracing();
   sequence.count = submission.count;
   for (const ResidentFill& fill : submission.fills) {
-    auto buffer = engine.buffers().find(fill.buffer);
+    auto buffer = engine.buffers().find_writable(fill.buffer);
     if (!buffer) return std::unexpected(std::move(buffer.error()));
     const auto range = dispatch::resolve_fill(fill, (*buffer)->bytes());
     if (!range) return std::unexpected(range.error());
@@ -226,7 +228,7 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
 
 Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
                                     const DispatchConfig& config) {
-  auto checked = check_step(engine, step);
+  auto checked = check_step(engine, step, config);
   if (!checked) return std::unexpected(std::move(checked.error()));
   if (checked->program.facts().has_indirect_dispatch) {
     return std::unexpected(needs_known_grid(checked->program));
@@ -237,10 +239,7 @@ Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
                                             engine.profile(), {.lengths = lengths});
   if (!route) return std::unexpected(route.error());
   if (route->route == dispatch::Route::HostSplit) {
-    return std::unexpected(
-        unsupported("The host split works on the caller's bytes, and these "
-                    "buffers are on the device.",
-                    "ask for the resident form, or for none.", engine.device().snapshot().name));
+    return std::unexpected(dispatch::host_split_on_resident(checked->program));
   }
   Sequence sequence;
   sequence.name = name_of(step);
@@ -268,14 +267,15 @@ ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, b
   key.add(kGridDispatch).add(measured ? 1 : 0).add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
   key.add(static_cast<std::uint64_t>(config.grid_sync));
-  for (const char c : config.convergence.flag) key.add(static_cast<unsigned char>(c));
+  key.add(config.convergence.flag);
   add_to(key, std::span(&step, 1));
   return key.hash();
 }
 
-ir::Fingerprint key_of(const ResidentSubmission& submission, bool measured) {
+ir::Fingerprint key_of(const ResidentSubmission& submission, std::string_view label,
+                       bool measured) {
   RecordingKey key;
-  key.add(kResidentSubmission).add(measured ? 1 : 0).add(submission.count);
+  key.add(kResidentSubmission).add(measured ? 1 : 0).add(submission.count).add(label);
   key.add(submission.fills.size());
   for (const ResidentFill& fill : submission.fills) {
     add_to(key, fill.buffer);

@@ -54,6 +54,8 @@ struct KernelStep {
   std::optional<SegmentPlace> segment{};
   // Whether one of the caller's counts among the launches.
   bool counts_as_launch = true;
+  // More workgroups of the grid that the step before it runs on.
+  bool is_further_part = false;
 };
 
 inline BufferSlice bound_slice(const KernelStep& step, std::size_t buffer) {

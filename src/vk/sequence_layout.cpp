@@ -28,9 +28,11 @@ class LayoutMaker {
     add(Section::Prologue, CommandKind::EarlierWork, 0, {"earlier work", {}});
     add_fills();
     add_uploads();
+    place_status();
     add_kernels(Section::Prologue, sequence_.prefix, layout_.prefix_control);
     if (sequence_.count > 0) {
       add_kernels(Section::Block, sequence_.repeated, layout_.repeated_control);
+      if (layout_.reports) add_close();
       add_look();
     }
     add_reads();
@@ -120,7 +122,7 @@ class LayoutMaker {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelStep& step = kernels[i];
       const codegen::Kernel& kernel = step.kernel->kernel;
-      ControlBlocks blocks;
+      ControlBlocks& blocks = control[i];
       PlannedStep planned{step.name, {}};
       for (std::size_t b = 0; b < step.buffers.size(); ++b) {
         planned.accesses.push_back(
@@ -132,12 +134,9 @@ class LayoutMaker {
       if (step.condition) {
         planned.accesses.push_back(access(*step.condition, Stage::Condition, false));
       }
-      if (kernel.status_binding) {
-        const std::uint64_t at = control_block(sizeof(codegen::Status));
-        blocks.status = at;
+      if (blocks.status) {
         planned.accesses.push_back(
-            {kControl, at, at + sizeof(codegen::Status), Stage::Compute, true});
-        has_status_ = true;
+            {kControl, *blocks.status, *blocks.status + blocks.status_range, Stage::Compute, true});
       }
       if (kernel.parameter_binding) {
         const std::size_t parts =
@@ -147,9 +146,47 @@ class LayoutMaker {
               control_block(step.parameters.size() * sizeof(std::uint32_t)));
         }
       }
-      control.push_back(std::move(blocks));
       add(section, CommandKind::Kernel, i, std::move(planned));
     }
+  }
+
+  // The trap of an early run counts, and no lower one of a later run: where there are several runs,
+  // and something in them traps, each ends with a copy that closes the reports.
+  bool closes_runs() const {
+    return sequence_.count > 1 &&
+           std::ranges::any_of(sequence_.repeated, [](const KernelStep& step) {
+             return !step.kernel->kernel.trap_tags.empty();
+           });
+  }
+
+  void place_status() {
+    const auto place = [&](const std::vector<KernelStep>& kernels,
+                           std::vector<ControlBlocks>& control) {
+      control.resize(kernels.size());
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        const codegen::Kernel& kernel = kernels[i].kernel->kernel;
+        if (!kernel.status_binding) continue;
+        has_status_ = true;
+        control[i].status_range = status_bytes(kernel);
+        control[i].status = control_block(control[i].status_range);
+      }
+    };
+    place(sequence_.prefix, layout_.prefix_control);
+    if (sequence_.count == 0) return;
+    place(sequence_.repeated, layout_.repeated_control);
+    if (!closes_runs()) return;
+    layout_.reports = control_block(kReportBytes);
+    for (ControlBlocks& blocks : layout_.repeated_control) {
+      if (blocks.status) {
+        blocks.status_range = *layout_.reports + kReportBytes - *blocks.status;
+      }
+    }
+  }
+
+  void add_close() {
+    const std::uint64_t at = *layout_.reports;
+    add(Section::Block, CommandKind::Close, 0,
+        {"close", {{kControl, at, at + kReportBytes, Stage::Transfer, true}}});
   }
 
   // After each run the host may look at the watched word, and at all that reports errors. A block

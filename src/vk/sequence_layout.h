@@ -17,6 +17,7 @@ enum class CommandKind : std::uint8_t {
   CopyIn,  // from staging memory into a buffer
   Kernel,
   CopyOut,  // from a buffer into staging memory
+  Close,    // what is reported from now on comes too late to count, if something was before
   Host,     // what the host may do once all so far is done; records nothing
 };
 
@@ -28,9 +29,16 @@ struct Command {
 // Where the blocks of one kernel step lie in the control buffer.
 struct ControlBlocks {
   std::optional<std::uint64_t> status;
+  std::uint64_t status_range = 0;  // as bound
   // One for each part that the grid runs in; none where parameters are push constants.
   std::vector<std::uint64_t> parameters;
 };
+
+// Whether something was reported, and whether later reports count no more.
+inline constexpr std::uint64_t kReportBytes = 8;
+inline std::uint64_t status_bytes(const codegen::Kernel& kernel) {
+  return std::uint64_t{4} * kernel.status_words() + kReportBytes;
+}
 
 inline constexpr std::uint64_t kNotStaged = UINT64_MAX;
 
@@ -42,6 +50,9 @@ struct SequenceLayout {
   std::vector<ControlBlocks> prefix_control;
   std::vector<ControlBlocks> repeated_control;
   std::uint64_t control_bytes = 0;
+  // Where in the control buffer the words lie that the status buffers of the repeated steps end
+  // with, all of them, so that a report of one run closes the next; else each has its own.
+  std::optional<std::uint64_t> reports;
 
   std::vector<std::uint64_t> upload_offsets;  // in the upload staging buffer, or kNotStaged
   std::uint64_t upload_bytes = 0;

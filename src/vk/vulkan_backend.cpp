@@ -7,7 +7,11 @@
 namespace felsite::vk {
 
 VulkanBackend::VulkanBackend(BackendSettings settings)
-    : settings_(std::move(settings)), static_uploads_(*this, settings_.static_budget) {}
+    : settings_(std::move(settings)),
+      static_uploads_(*this, settings_.static_budget,
+                      [this](const ResidentHandle& buffer, bool on) {
+                        if (const auto engine = current()) engine->buffers().protect(buffer, on);
+                      }) {}
 
 Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) {
   return base::guarded([&]() -> Result<std::unique_ptr<VulkanBackend>> {
@@ -28,7 +32,8 @@ VulkanBackend::~VulkanBackend() {
 Result<std::shared_ptr<Engine>> VulkanBackend::open_engine() const {
   auto device = settings_.open();
   if (!device) return std::unexpected(std::move(device.error()));
-  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace);
+  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace,
+                      settings_.budget);
 }
 
 std::string_view VulkanBackend::version() const { return FELSITE_VERSION; }
@@ -39,8 +44,7 @@ std::vector<std::string> VulkanBackend::supported_ops() const {
     names.emplace_back(info(static_cast<ir::ExprKind>(i)).name);
   }
   for (std::size_t i = 0; i < ir::kNodeKindCount; ++i) {
-    const ir::NodeKindInfo& row = info(static_cast<ir::NodeKind>(i));
-    if (!row.whole_grid) names.emplace_back(row.name);
+    names.emplace_back(info(static_cast<ir::NodeKind>(i)).name);
   }
   return names;
 }
@@ -89,6 +93,7 @@ Result<void> VulkanBackend::prepare() {
 }
 
 Result<void> VulkanBackend::flush() {
+  gate_->wait_for_earlier();  // of which some work on threads of their own
   return call("flush", [](const std::shared_ptr<Engine>& engine) -> Result<void> {
     if (auto done = engine->wait_for_all(); !done) return done;
     engine->pipelines().save();
@@ -169,7 +174,8 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& option
     const vk::DeviceWish wish{.device = options.device, .mask = options.mask};
     return vk::VulkanBackend::make({.open = [wish] { return vk::open_device(wish); },
                                     .cache_folder = vk::cache_folder(),
-                                    .static_budget = options.static_upload_budget});
+                                    .static_budget = options.static_upload_budget,
+                                    .grace = options.closing_grace});
   });
 }
 

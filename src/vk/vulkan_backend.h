@@ -12,6 +12,8 @@
 #include "base/guarded.h"
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
+#include "dispatch/dispatch_thread.h"
+#include "dispatch/host_split.h"
 #include "dispatch/static_uploads.h"
 #include "dispatch/trace.h"
 #include "felsite/backend.h"
@@ -28,6 +30,7 @@ struct BackendSettings {
   std::uint64_t static_budget = std::uint64_t{256} << 20;
   // How long closing the device waits for work that is still under way.
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
+  std::shared_ptr<MemoryBudget> budget{};  // other than Memory chooses
 };
 
 class VulkanBackend final : public Backend {
@@ -122,6 +125,16 @@ class VulkanBackend final : public Backend {
   Result<std::shared_ptr<Recording>> take_or_record(
       Engine& engine, const ir::Fingerprint& key,
       const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
+  // One plain dispatch, within a call.
+  Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine, const ir::Program& program,
+                                  std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
+                                  const DispatchConfig& config);
+  dispatch::SegmentRunner split_runner(std::shared_ptr<Engine> engine,
+                                       const dispatch::StopFlag* stop);
+  Result<std::unique_ptr<PendingDispatch>> start_host_split(const std::shared_ptr<Engine>& engine,
+                                                            const ir::Program& program,
+                                                            std::span<const ByteSpan> inputs,
+                                                            const DispatchConfig& config);
   std::shared_ptr<Engine> current() const;
   Error on_last_device(Error error) const;
   Result<std::shared_ptr<Engine>> open_engine() const;

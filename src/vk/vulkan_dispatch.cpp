@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "dispatch/host_split.h"
+#include "dispatch/kept_sizes.h"
+#include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "felsite/grid_sync.h"
+#include "reference/interpreter.h"
 #include "vk/grid_sequence.h"
 #include "vk/plain_dispatch.h"
 #include "vk/vulkan_backend.h"
@@ -30,9 +32,12 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
                            const std::array<std::uint32_t, 3>& grid) {
   const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
   const bool compares = many_passes && config.convergence.kind == Convergence::Kind::Automatic;
+  const std::uint32_t words = dispatch::spill_words_that_fit(
+      program, grid, engine.device().snapshot().limits.storage_buffer_range);
   const auto plan = plan_grid_sync(program, {.many_passes = many_passes,
                                              .report_changes = compares,
-                                             .one_dimensional = grid[1] == 1 && grid[2] == 1});
+                                             .one_dimensional = grid[1] == 1 && grid[2] == 1,
+                                             .words_per_spill = words});
   if (!plan) return std::unexpected(plan.error());
   for (const GridSegment& segment : plan->segments) {
     if (segment.empty) continue;
@@ -150,48 +155,30 @@ class VulkanPending final : public PendingDispatch {
   const std::shared_ptr<HeldDispatch> held_ = std::make_shared<HeldDispatch>();
 };
 
-// Of a form that runs on the host while it is started: what there is to wait for is there.
-class FinishedDispatch final : public PendingDispatch {
- public:
-  FinishedDispatch(const ir::Program& program, DispatchTiming timing, std::vector<Bytes> outputs)
-      : program_(program), timing_(std::move(timing)), outputs_(std::move(outputs)) {}
-
-  bool is_ready() const override { return true; }
-
-  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    auto taken = base::guarded([&] { return take(outputs); });
-    if (!taken) return std::unexpected(with_program(std::move(taken.error()), program_));
-    return taken;
-  }
-
- private:
-  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(taken_, true)) return std::unexpected(dispatch::results_taken_already());
-    outputs.resize(outputs_.size());
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      outputs[i].assign(outputs_[i].begin(), outputs_[i].end());
-    }
-    return timing_;
-  }
-
-  const ir::Program program_;
-  std::mutex mutex_;
-  bool taken_ = false;
-  const DispatchTiming timing_;
-  const std::vector<Bytes> outputs_;
-};
-
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const ir::Program& program,
-                 DispatchConfig config)
-      : link_(std::move(link)), program_(program), config_(std::move(config)) {}
+  // `use` has what was made ready for it already.
+  VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
+                 std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config)
+      : link_(std::move(link)),
+        engine_(engine),
+        use_(std::move(use)),
+        program_(program),
+        config_(std::move(config)) {}
+  // What cannot be let go stays as long as there is room for it.
+  ~VulkanPipeline() override {
+    recorded_.clear();
+    static_cast<void>(link_.call([&](VulkanBackend&) -> Result<void> {
+      if (const auto engine = engine_.lock()) engine->drop_unwanted(*use_);
+      return {};
+    }));
+  }
 
   const ir::Program& program() const override { return program_; }
 
   Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                 std::vector<Bytes>& outputs) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
       return backend.dispatch_borrowed_into(program_, inputs, outputs, config_);
     }));
@@ -199,12 +186,14 @@ class VulkanPipeline final : public CompiledPipeline {
 
   Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) { return batch_on(backend, inputs); }));
   }
 
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+    const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
-      if (dispatch::needs_grid_sync_form(program_, config_)) {
+      if (dispatch::looks_after_passes(program_, config_)) {
         return backend.dispatch_resident_passes(program_, resources, config_);
       }
       return run_recorded(backend, resources);
@@ -227,13 +216,20 @@ class VulkanPipeline final : public CompiledPipeline {
   // All are with the device before the first is waited for.
   Result<std::vector<std::vector<Bytes>>> batch_on(VulkanBackend& backend,
                                                    std::span<const std::vector<ByteSpan>> inputs) {
+    std::vector<std::vector<Bytes>> outputs(inputs.size());
+    if (is_host_split(program_, config_)) {  // the host does them one after the other
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        auto done = backend.dispatch_borrowed_into(program_, inputs[i], outputs[i], config_);
+        if (!done) return std::unexpected(std::move(done.error()));
+      }
+      return outputs;
+    }
     std::vector<std::unique_ptr<PendingDispatch>> pending;
     for (const std::vector<ByteSpan>& set : inputs) {
       auto started = backend.dispatch_borrowed_async(program_, set, config_);
       if (!started) return std::unexpected(std::move(started.error()));
       pending.push_back(std::move(*started));
     }
-    std::vector<std::vector<Bytes>> outputs(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (auto done = pending[i]->wait_into(outputs[i]); !done) {
         return std::unexpected(std::move(done.error()));
@@ -276,11 +272,7 @@ class VulkanPipeline final : public CompiledPipeline {
 
   Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
                                                    std::span<const ResidentHandle> resources) {
-    const ResidentStep step{.program = program_,
-                            .resources = {resources.begin(), resources.end()},
-                            .grid_override = config_.grid_override,
-                            .workgroup_override = config_.workgroup_override,
-                            .label = config_.label};
+    const ResidentStep step = dispatch::step_of(program_, resources, config_);
     auto made = backend.record_resident(
         {.prefix = {&step, 1}},
         {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
@@ -293,6 +285,8 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
   const dispatch::BackendLink<VulkanBackend> link_;
+  const std::weak_ptr<Engine> engine_;  // that it was compiled on
+  const std::unique_ptr<KernelUse> use_;
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
@@ -301,49 +295,93 @@ class VulkanPipeline final : public CompiledPipeline {
 
 }  // namespace
 
+Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& engine,
+                                               const ir::Program& program,
+                                               std::span<const ByteSpan> inputs,
+                                               std::vector<Bytes>& outputs,
+                                               const DispatchConfig& config) {
+  auto prepared = prepare_program(*engine, program, config);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
+    return std::unexpected(std::move(apart.error()));
+  }
+  while (true) {
+    auto started = with_room(*engine, [&] {
+      return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/true);
+    });
+    if (!started) return std::unexpected(std::move(started.error()));
+    auto finished = started->finish(outputs);
+    const bool again = !finished && started->was_attempt() &&
+                       finished.error().code == ErrorCode::LoopBudgetExceeded;
+    if (!again) return finished;
+  }
+}
+
+dispatch::SegmentRunner VulkanBackend::split_runner(std::shared_ptr<Engine> engine,
+                                                    const dispatch::StopFlag* stop) {
+  const std::uint64_t binding = engine->device().snapshot().limits.storage_buffer_range;
+  return {.run =
+              [this, engine = std::move(engine)](
+                  const ir::Program& program, std::span<const ByteSpan> inputs,
+                  std::vector<Bytes>& outputs, const DispatchConfig& config) {
+                return run_once(engine, program, inputs, outputs, config);
+              },
+          .memory_limit = reference::default_memory_limit(),
+          .binding_limit = binding,
+          .stop = stop};
+}
+
 Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& program,
                                                              std::span<const ByteSpan> inputs,
                                                              std::vector<Bytes>& outputs,
                                                              const DispatchConfig& config) {
-  if (is_host_split(program, config)) {
-    return base::guarded(
-        [&] { return dispatch::dispatch_host_split(*this, program, inputs, outputs, config); });
-  }
-  auto timing =
-      call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        auto prepared = prepare_program(*engine, program, config);
-        if (!prepared) return std::unexpected(std::move(prepared.error()));
-        if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
-          return std::unexpected(std::move(apart.error()));
-        }
-        while (true) {
-          auto started = with_room(*engine, [&] {
-            return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/true);
-          });
-          if (!started) return std::unexpected(std::move(started.error()));
-          auto finished = started->finish(outputs);
-          const bool again = !finished && started->was_attempt() &&
-                             finished.error().code == ErrorCode::LoopBudgetExceeded;
-          if (!again) return finished;
-        }
-      });
+  auto timing = call("dispatch", [&](const std::shared_ptr<Engine>& engine) {
+    if (!is_host_split(program, config)) {
+      return run_once(engine, program, inputs, outputs, config);
+    }
+    return dispatch::dispatch_host_split(split_runner(engine, nullptr), program, inputs, outputs,
+                                         config);
+  });
   if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
   return timing;
 }
 
+// The host hands the buffers on, so a thread of the host does it.
+Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
+    const std::shared_ptr<Engine>& engine, const ir::Program& program,
+    std::span<const ByteSpan> inputs, const DispatchConfig& config) {
+  if (auto fits =
+          dispatch::check_host_split(split_runner(engine, nullptr), program, inputs, config);
+      !fits) {
+    return std::unexpected(std::move(fits.error()));
+  }
+  auto ticket = gate_->enter();
+  if (!ticket) return std::unexpected(std::move(ticket.error()));
+  return dispatch::start_dispatch_thread(
+      inputs, std::move(*ticket),
+      {.run = [this, engine, program, config](
+                  std::span<const ByteSpan> own, std::vector<Bytes>& slots,
+                  const dispatch::StopFlag& stop) -> Result<DispatchTiming> {
+         auto timing = dispatch::dispatch_host_split(split_runner(engine, &stop), program, own,
+                                                     slots, config);
+         if (!timing) return std::unexpected(engine->noted(std::move(timing.error())));
+         return timing;
+       },
+       .noted =
+           [program, device = engine->profile().name](Error error) {
+             error.context.device = device;
+             return with_program(std::move(error), program);
+           }});
+}
+
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
     const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
-  if (is_host_split(program, config)) {
-    return base::guarded([&]() -> Result<std::unique_ptr<PendingDispatch>> {
-      std::vector<Bytes> outputs;
-      auto timing = dispatch::dispatch_host_split(*this, program, inputs, outputs, config);
-      if (!timing) return std::unexpected(std::move(timing.error()));
-      return std::make_unique<FinishedDispatch>(program, std::move(*timing), std::move(outputs));
-    });
-  }
   auto pending =
       call("dispatch_async",
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
+             if (is_host_split(program, config)) {
+               return start_host_split(engine, program, inputs, config);
+             }
              auto prepared = prepare_program(*engine, program, config);
              if (!prepared) return std::unexpected(std::move(prepared.error()));
              auto started = with_room(*engine, [&] {
@@ -358,16 +396,19 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
 
 Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
                                                                  const DispatchConfig& config) {
-  auto compiled =
-      call("compile",
-           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-             auto prepared = prepare_program(*engine, program, config);
-             if (!prepared) return std::unexpected(std::move(prepared.error()));
-             if (auto made = make_kernels(*engine, *prepared, config); !made) {
-               return std::unexpected(std::move(made.error()));
-             }
-             return std::make_unique<VulkanPipeline>(link(), program, config);
-           });
+  auto compiled = call(
+      "compile",
+      [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+        auto prepared = prepare_program(*engine, program, config);
+        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        auto use = std::make_unique<KernelUse>();
+        const KernelUse::Scope scope(*use);
+        if (auto made = make_kernels(*engine, *prepared, config); !made) {
+          engine->drop_unwanted(*use);
+          return std::unexpected(std::move(made.error()));
+        }
+        return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program, config);
+      });
   if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
   return compiled;
 }

@@ -4,6 +4,7 @@
 
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
+#include "dispatch/routing.h"
 #include "vk/grid_sequence.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
@@ -31,11 +32,12 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
 
 // Before the host writes or reads in place.
 template <class Range>
-Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of) {
+Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of,
+                          std::chrono::nanoseconds timeout = kNoTimeout) {
   for (const Range& range : ranges) {
     const BufferSlice& slice = std::invoke(slice_of, range);
     if (!slice.buffer->is_mapped()) continue;
-    if (auto unused = engine.until_unused(*slice.buffer); !unused) return unused;
+    if (auto unused = engine.until_unused(*slice.buffer, timeout); !unused) return unused;
   }
   return {};
 }
@@ -45,12 +47,15 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
                            std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
                            const SubmissionConfig& config) {
   const std::span<const BufferSlice> targets = recording->sequence().uploads;
-  if (auto unused = until_unused(engine, targets, std::identity{}); !unused) {
+  const std::chrono::nanoseconds timeout = config.timeout.value_or(kNoTimeout);
+  const auto begin = std::chrono::steady_clock::now();
+  if (auto unused = until_unused(engine, targets, std::identity{}, timeout); !unused) {
     return std::unexpected(std::move(unused.error()));
   }
   auto running = engine.start(std::move(recording), uploads);
   if (!running) return std::unexpected(std::move(running.error()));
-  auto timing = engine.finish(*running, config.timeout.value_or(kNoTimeout));
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  auto timing = engine.finish(*running, timeout == kNoTimeout ? timeout : timeout - waited);
   recording = std::move(running->recording);
   if (!timing) return timing;
   if (auto read = read_all(*recording, outputs); !read) {
@@ -330,7 +335,8 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
                                                       const SubmissionConfig& config) {
   return call(
       "submit_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        const ir::Fingerprint key = key_of(submission, config.profile || dispatch::tracing());
+        const ir::Fingerprint key =
+            key_of(submission, config.label, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
         auto recording = take_or_record(*engine, key, config.timeout,
                                         [&] { return make_sequence(*engine, submission, config); });
@@ -346,13 +352,13 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
 Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {
+  // One kernel, once: its flag is cleared and read in the submission itself.
+  if (!dispatch::needs_grid_sync_form(program, config)) {
+    return Backend::dispatch_resident_passes(program, resources, config);
+  }
   auto timing = call(
       "dispatch_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        const ResidentStep step{.program = program,
-                                .resources = {resources.begin(), resources.end()},
-                                .grid_override = config.grid_override,
-                                .workgroup_override = config.workgroup_override,
-                                .label = config.label};
+        const ResidentStep step = dispatch::step_of(program, resources, config);
         const SubmissionConfig how{
             .timeout = config.timeout, .profile = config.profile, .label = config.label};
         const ir::Fingerprint key = key_of(step, config, config.profile || dispatch::tracing());

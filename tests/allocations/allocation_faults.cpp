@@ -21,10 +21,9 @@ struct State {
   std::mutex mutex;
   std::vector<Place> places;
 };
-State& state() {
-  static State& the_state = *new State;
-  return the_state;
-}
+// There before anything is allocated.
+constinit State the_state;
+State& state() { return the_state; }
 
 // Noting a place may ask for memory itself.
 thread_local bool is_noting = false;

@@ -3,7 +3,7 @@
 // no lock held, and a backend that works.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -26,13 +26,15 @@ Subject reference_subject();
 // Needs a FaultyInstance: the objects of the device are counted.
 Subject vulkan_subject();
 
+// Which allocations fail: all of them, alone and with all that follow; or one for each place in the
+// code, a place being the whole stack of calls up to the test, in one of these two ways.
+enum class Extent : std::uint8_t { All, PlacesOfEachScenario, Places };
+// What a device has time for. FELSITE_ALLOCATIONS=all in the environment means all.
+Extent extent_on_device();
+
 struct AllocationWalk {
   Subject subject;
-  // How long the failing runs of one scenario may take, all together. What does not fit is left
-  // out, but each place in the code fails; and what fails is spread evenly over the rest.
-  std::chrono::milliseconds most_time{};
-  // Only places that no earlier scenario had fail: for drivers that are slow.
-  bool only_new_places = false;
+  Extent extent = Extent::All;
   long allocations = 0;  // of all scenarios
   long walked = 0;
   long faults = 0;  // injected: a walked one fails alone, or with all that follow

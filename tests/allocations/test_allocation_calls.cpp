@@ -66,8 +66,8 @@ const ir::Program& wrong() {
 }
 const ir::Program& plain() {
   static const ir::Program program = program_of(
-      "program plain workgroup(4) { readonly x: f64[]; readwrite y: f32[]; let i = invocation.x;"
-      " if i < len(y) { y[i] = cast<f32>(x[i]) + y[i]; } }");
+      "program plain workgroup(4) { readonly x: f32[]; readwrite y: f32[]; let i = invocation.x;"
+      " if i < len(y) { y[i] = x[i] / 3.0 + y[i]; } }");
   return program;
 }
 
@@ -93,7 +93,7 @@ const std::vector<Call>& calls() {
       {"plan_grid_sync", [] { return answer(plan_grid_sync(keep())); }},
       {"lower",
        [] {
-         return answer(codegen::lower(codegen::Segment(plain()), codegen::no_capabilities()));
+         return answer(codegen::lower(codegen::Segment(plain()), codegen::all_capabilities()));
        }},
       {"apply_mask",
        [] {

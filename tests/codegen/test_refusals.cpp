@@ -216,3 +216,29 @@ TEST_CASE("the mask's own language") {
     CHECK(!refused.error().fix.empty());
   }
 }
+
+TEST_CASE("the storage buffers that Felsite adds are counted apart from the program's") {
+  Capabilities mask = codegen::all_capabilities();
+  mask.limits.storage_buffers = 2;
+  const char* const two =
+      "program two workgroup(1) { readonly a: u32[1]; readwrite b: u32[1]; b[0] = a[0]; }";
+  CHECK(codegen::lower(codegen::Segment(valid_program(two)), mask).has_value());
+  const Error status = refusal(
+      "program two workgroup(1) { readonly a: u32[1]; readwrite b: u32[1];"
+      " if a[0] == 1 { trap(1, bad); } b[0] = a[0]; }",
+      mask);
+  CHECK(says(status, "3 storage buffers (2 of its own, and Felsite adds 1 for traps"));
+  CHECK(status.context.requested == 3);
+  CHECK(status.context.available == 2);
+  const Error kept = refusal(
+      "program cut workgroup(1) { readonly a: u32[1]; readwrite b: u32[1];"
+      " readwrite felsite_spill: u32[1]; b[0] = a[0] + felsite_spill[0]; }",
+      mask);
+  CHECK(says(kept, "2 of its own, and Felsite adds 1 for what lives across grid barriers"));
+  CHECK(kept.fix.find("grid barriers") != std::string::npos);
+  const Error own = refusal(
+      "program three workgroup(1) { readonly a: u32[1]; readonly c: u32[1]; readwrite b: u32[1];"
+      " b[0] = a[0] + c[0]; }",
+      mask);
+  CHECK(says(own, "3 storage buffers, and the device has 2"));
+}

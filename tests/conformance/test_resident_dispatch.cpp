@@ -93,11 +93,6 @@ TEST_CASE("configurations that resident buffers do not take are refused") {
   config.fixpoint_iterations = 0;
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::BadInputs);
   config = {};
-  config.cooperative = true;
-  CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::UnsupportedFeature);
-  CHECK(code_of(tested().dispatch_resident_timed(valid_program(kGrow), std::vector{y.handle()},
-                                                 config)) == ErrorCode::UnsupportedFeature);
-  config = {};
   config.workgroup_override = {0, 1, 1};
   CHECK(refused(kGrow, {y.handle()}, config) == ErrorCode::InvalidProgram);
   CHECK(refused(kGrow, {y.handle()}, on_grid(0xFFFF'FFFF)) == ErrorCode::BadInputs);
@@ -294,4 +289,42 @@ TEST_CASE("a trap in a step names the step, in whichever pass it happens") {
   const OnDevice fresh(Words{1});
   must(tested().dispatch_resident(valid_program(kGrow), std::vector{fresh.handle()}));
   CHECK(fresh.words() == Words{3});
+}
+
+TEST_CASE("of several runs and steps that trap, the first run counts, and in it the first step") {
+  // Both trap where an element has reached 9. Later runs trap in lower invocations, and in the step
+  // that comes first.
+  const char* const nine =
+      "program nine workgroup(4) { readwrite y: u32[]; let i = invocation.x;"
+      " if y[i] == 9 { trap(i * 100, nine); } y[i] = y[i] + 1; }";
+  const char* const nine_too =
+      "program nine_too workgroup(4) { readwrite y: u32[]; let i = invocation.x;"
+      " if y[i] == 9 { trap(i * 1000, nine_too); } y[i] = y[i] + 1; }";
+  const auto trap = [&](const Words& first, const Words& second, std::uint32_t count) {
+    const OnDevice a(first);
+    const OnDevice b(second);
+    const std::vector<ResidentStep> repeated{step(nine, {a.handle()}),
+                                             step(nine_too, {b.handle()})};
+    std::vector<Bytes> slots;
+    const Error error = error_of(tested().dispatch_resident_repeated_sequence_read_ranges_into(
+        {}, repeated, count, {}, slots));
+    CHECK(error.code == ErrorCode::Trapped);
+    REQUIRE(error.context.trap.has_value());
+    return error;
+  };
+  for (const std::uint32_t count : {9u, 300u, 2000u}) {
+    CAPTURE(count);
+    Error error = trap({2, 3, 4, 5, 6, 7, 8, 8}, {2, 3, 4, 5, 6, 7, 7, 7}, count);
+    CHECK(error.context.trap->tag == "nine");
+    CHECK(error.context.trap->address == 600);
+    CHECK(error.context.step == 0);
+    error = trap({2, 3, 4, 5, 6, 7, 7, 7}, {2, 3, 4, 5, 6, 8, 8, 8}, count);
+    CHECK(error.context.trap->tag == "nine_too");
+    CHECK(error.context.trap->address == 5000);
+    CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{5, 0, 0});
+    CHECK(error.context.step == 1);
+    error = trap({0, 0, 0, 0, 0, 8, 0, 0}, {0, 0, 8, 0, 0, 0, 0, 0}, count);
+    CHECK(error.context.trap->address == 500);
+    CHECK(error.context.step == 0);
+  }
 }

@@ -15,7 +15,9 @@ Bytes filled(std::size_t count, unsigned value) {
 // Lets go of all that a cache keeps when its test ends.
 class OwnCache {
  public:
-  explicit OwnCache(std::uint64_t budget) : cache(tested(), budget) {}
+  // Beside the backend's own: the backend does not know these buffers.
+  explicit OwnCache(std::uint64_t budget)
+      : cache(tested(), budget, [](const ResidentHandle&, bool) {}) {}
   OwnCache(const OwnCache&) = delete;
   OwnCache& operator=(const OwnCache&) = delete;
   ~OwnCache() { cache.free_unused(); }
@@ -174,4 +176,69 @@ TEST_CASE("a release that is not whole releases nothing") {
         ErrorCode::InvalidHandle);
   must(own.cache.release(held));
   CHECK(code_of(own.cache.release(held)) == ErrorCode::InvalidHandle);
+}
+
+TEST_CASE("a static upload can only be read, whoever asks") {
+  const Bytes bytes = bytes_of(Words{1, 2, 3, 4});
+  const ByteSpan payload = bytes;
+  const StaticUploads uploads = must(tested().acquire_static_uploads("protected", {&payload, 1}));
+  const ResidentHandle fixed = uploads.handles[0];
+  const OnDevice own(Words(4));
+  const Bytes other = bytes_of(Words{9, 9, 9, 9});
+  std::vector<Bytes> nothing;
+  const auto refuse = [](auto&& result) { CHECK(code_of(result) == ErrorCode::BadInputs); };
+  const auto refuse_step = [](auto&& result, std::uint32_t position) {
+    const Error error = error_of(result);
+    CHECK(error.code == ErrorCode::BadInputs);
+    CHECK(error.context.step == position);
+    CHECK(error.context.program == "grow");
+  };
+
+  refuse(tested().upload_resident(fixed, other));
+  refuse(tested().upload_resident_at(fixed, 4, ByteSpan(other).first(4)));
+  const ResidentUpload mixed[] = {{.buffer = own.handle(), .bytes = other},
+                                  {.buffer = fixed, .bytes = other}};
+  refuse(tested().upload_resident_at_many(mixed));
+  CHECK(own.words() == Words(4));
+  refuse(tested().fill_resident(fixed, std::byte{7}));
+  refuse(tested().free_resident(fixed));
+  refuse(tested().free_device_buffer(
+      {.backend = std::string(tested().id()), .bytes = 16, .label = "fixed", .resident = fixed}));
+
+  const ResidentFill fill{.buffer = fixed, .value = std::byte{7}};
+  refuse(tested().submit_resident({.fills = {&fill, 1}}, nothing));
+  refuse(tested().record_resident({.fills = {&fill, 1}}));
+  refuse(tested().submit_resident({.uploads = {&mixed[1], 1}}, nothing));
+  refuse(tested().record_resident({.uploads = {&mixed[1], 1}}));
+
+  const std::array steps{step(kGrow, {own.handle()}), step(kGrow, {fixed})};
+  refuse_step(tested().submit_resident({.prefix = steps}, nothing), 1);
+  refuse_step(tested().submit_resident({.repeated = steps, .count = 2}, nothing), 1);
+  refuse_step(tested().record_resident({.prefix = steps}), 1);
+  CHECK(own.words() == Words(4));
+  const ir::Program grow = valid_program(kGrow);
+  refuse(tested().dispatch_resident(grow, std::vector{fixed}));
+  DispatchConfig passes;
+  passes.fixpoint_iterations = 3;
+  refuse(tested().dispatch_resident(grow, std::vector{fixed}, passes));
+  refuse(must(tested().compile(grow))->dispatch_resident(std::vector{fixed}));
+  const DeviceBuffer named{
+      .backend = std::string(tested().id()), .bytes = 16, .label = "fixed", .resident = fixed};
+  refuse(tested().dispatch_device_buffers(grow, std::vector{named}));
+
+  // It is read like any other, and what others hold of it is as it was.
+  must(tested().dispatch_resident(valid_program(kAdd), std::vector{fixed, own.handle()}));
+  CHECK(own.words() == Words{1, 2, 3, 4});
+  CHECK(must(tested().download_resident(fixed)) == bytes);
+  const StaticUploads again = must(tested().acquire_static_uploads("protected", {&payload, 1}));
+  CHECK(again.cache_hit);
+  CHECK(again.handles[0] == fixed);
+  must(tested().release_static_uploads(again));
+  must(tested().release_static_uploads(uploads));
+  // Held by nobody it is still shared with whoever asks next.
+  refuse(tested().free_resident(fixed));
+  const StaticUploads last = must(tested().acquire_static_uploads("protected", {&payload, 1}));
+  CHECK(last.cache_hit);
+  CHECK(must(tested().download_resident(last.handles[0])) == bytes);
+  must(tested().release_static_uploads(last));
 }

@@ -242,3 +242,16 @@ TEST_CASE("shifts and rotations by constants, of any size") {
 )",
                   {bytes_of(std::vector<std::uint64_t>(32, 0xD142'B6AD'0700'03FFu))});
 }
+
+TEST_CASE("a bitcast to a float is canonical at once, and bits that stand for a number are kept") {
+  const ir::Program program = valid_program(
+      "program p workgroup(10) { readwrite x: u32[10]; let i = local.x; "
+      "x[i] = bitcast<u32>(bitcast<f32>(x[i])); }");
+  const Words bits{1,           0x007F'FFFF, 0x8000'0001, 0x807F'FFFF, 0x0080'0000,
+                   0x8080'0000, 0x7F80'0001, 0xFFFF'FFFF, 0x3F80'0000, 0x8000'0000};
+  const Words kept{0,           0,           0x8000'0000, 0x8000'0000, 0x0080'0000,
+                   0x8080'0000, 0x7FC0'0000, 0x7FC0'0000, 0x3F80'0000, 0x8000'0000};
+  const auto outputs = run_on(test_device(), program, {bytes_of(bits)}, {1, 1, 1});
+  REQUIRE(outputs.has_value());
+  CHECK(words_of((*outputs)[0]) == kept);
+}

@@ -1,7 +1,9 @@
-// Generated programs on the device and in the reference, byte for byte. FELSITE_SEED=n runs the one
-// program of that seed; FELSITE_DEVICE_PROGRAMS=n runs so many.
+// Generated programs on the device and in the reference, byte for byte, on every path.
+// FELSITE_SEED=n runs the one program of that seed; FELSITE_DEVICE_PROGRAMS=n runs so many.
 #include <cstdlib>
 
+#include "felsite/vulkan.h"
+#include "support/dispatch_paths.h"
 #include "support/on_device.h"
 #include "support/program_generator.h"
 #include "support/program_reducer.h"
@@ -33,7 +35,43 @@ bool is_refused(const ir::Program& program, const codegen::Capabilities& mask) {
   return !kernel && kernel.error().code == ErrorCode::UnsupportedFeature;
 }
 
-void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind) {
+Backend& test_backend() {
+  static const std::unique_ptr<Backend> backend = [] {
+    auto made = make_vulkan_backend();
+    if (!made) throw std::runtime_error(to_string(made.error()));
+    return *std::move(made);
+  }();
+  return *backend;
+}
+
+// As device_difference, through the backend: plain, on resident buffers and as a step always, of
+// the other paths one. The kernel is compiled once for all of them.
+std::string path_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
+                            std::array<std::uint32_t, 3> grid, std::uint64_t seed) {
+  if (const auto kernel = lower_valid(program, device_mask()); !kernel) {
+    return to_string(kernel.error());
+  }
+  const auto expected = run_on_reference(program, inputs, grid, device_mask().subgroup_size);
+  constexpr Path kTurns[] = {Path::Compiled, Path::Batched, Path::Asynchronous,
+                             Path::CompiledResident, Path::DeviceBuffers};
+  const Path step = seed % 2 == 0 ? Path::Step : Path::RecordedStep;
+  const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+  DispatchConfig config;
+  config.grid_override = grid;
+  for (const Path path : {Path::Plain, Path::Resident, step, kTurns[seed % std::size(kTurns)]}) {
+    const auto found = run_path(path, test_backend(), program, spans, config);
+    if (!expected && !found && expected.error().code == found.error().code) continue;
+    const std::string name = kPaths[static_cast<std::size_t>(path)].name;
+    if (!expected) return name + ", the reference: " + to_string(expected.error());
+    if (!found) return name + ", the device: " + to_string(found.error());
+    const std::string bytes = difference(program, *expected, found->outputs);
+    if (!bytes.empty()) return name + ": " + bytes;
+  }
+  return "";
+}
+
+// `on_paths`: through the backend; otherwise by the kernel alone, on the device as it is masked.
+void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool on_paths) {
   const codegen::Capabilities& mask = device.capabilities();
   std::uint64_t refused = 0;
   for (std::uint64_t seed = range.first; seed < range.last; ++seed) {
@@ -43,7 +81,8 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind) {
     const std::string text = generator.text();
     const ir::Program program = valid_program(text);
     const auto differs = [&](const ir::Program& candidate, const std::vector<Bytes>& inputs) {
-      return device_difference(device, candidate, inputs, generator.grid());
+      return on_paths ? path_difference(candidate, inputs, generator.grid(), seed)
+                      : device_difference(device, candidate, inputs, generator.grid());
     };
     // A shape of workgroup that subgroups do not fit is refused; that is no difference.
     if (kind == ProgramGenerator::Kind::Subgroups && is_refused(program, mask)) {
@@ -63,16 +102,18 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind) {
 }  // namespace
 
 TEST_CASE("generated programs give the reference's bytes") {
-  compare(test_device(), seeds(1, 2000), ProgramGenerator::Kind::Plain);
+  compare(test_device(), seeds(1, 2000), ProgramGenerator::Kind::Plain, /*on_paths=*/true);
 }
 
 TEST_CASE("generated programs with subgroup operations give the reference's bytes") {
-  compare(test_device(), seeds(100'000, 150), ProgramGenerator::Kind::Subgroups);
+  compare(test_device(), seeds(100'000, 150), ProgramGenerator::Kind::Subgroups,
+          /*on_paths=*/true);
 }
 
 TEST_CASE("generated programs give the reference's bytes with every optional feature masked off") {
   codegen::Capabilities mask = device_mask();
   mask.features.reset();
   mask.spirv_version = 0x0001'0300;
-  compare(test_device(mask), seeds(200'000, 250), ProgramGenerator::Kind::Plain);
+  compare(test_device(mask), seeds(200'000, 250), ProgramGenerator::Kind::Plain,
+          /*on_paths=*/false);
 }

@@ -1,6 +1,7 @@
 #include <atomic>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "dispatch/call_gate.h"
 #include "support/run_program.h"
@@ -70,4 +71,26 @@ TEST_CASE("waiting for earlier calls does not wait for later ones") {
   early.reset();
   waiter.join();
   CHECK(waited);
+}
+
+TEST_CASE("calls leave in any order, and tickets move while others stay") {
+  for (std::size_t first = 0; first < 5; ++first) {
+    CallGate gate;
+    std::vector<CallGate::Ticket> tickets;  // which moves them as it grows
+    for (int i = 0; i < 5; ++i) {
+      auto ticket = gate.enter();
+      REQUIRE(ticket.has_value());
+      tickets.push_back(std::move(*ticket));
+    }
+    std::vector<std::optional<CallGate::Ticket>> held(5);
+    for (std::size_t i = 0; i < 5; ++i) held[i].emplace(std::move(tickets[i]));
+    tickets.clear();
+    CHECK(gate.inside() == 5);
+    for (std::size_t i = 0; i < 5; ++i) {
+      held[(first + 3 * i) % 5].reset();
+      CHECK(gate.inside() == 4 - i);
+    }
+    gate.wait_for_earlier();
+    gate.close();
+  }
 }

@@ -222,9 +222,13 @@ TEST_CASE("what is not known is a formula, and the assumption is stated") {
   CHECK(!e.traffic.resident_up.bytes);
   CHECK(e.traffic.resident_up.formula == "4·len(a) + 4·len(b) + 4·len(c)");
   CHECK(e.traffic.resident_down.bytes == std::nullopt);
-  REQUIRE(e.assumptions.size() == 1);  // the output alone decides the grid
+  REQUIRE(e.assumptions.size() == 2);  // any of them may be the largest
   CHECK(e.assumptions[0].starts_with("The sizes of `a`, `c` are not known"));
-  CHECK(e.grid == std::array{2u, 1u, 1u});
+  CHECK(!e.grid);
+  CHECK(e.grid_reason == "for the largest storage buffer, whose size is not known");
+  const Explanation known = explained(kThree, {}, sizes({32, 32, 40}));
+  CHECK(known.grid == std::array{3u, 1u, 1u});
+  CHECK(known.grid_reason == "for the 10 elements of `c`");
 
   const Explanation open = explained(
       "program p workgroup(4) { readwrite x: u32[]; let i = invocation.x; let v = x[i];"

@@ -3,9 +3,14 @@
 
 #include <random>
 
+#include "dispatch/binding_plan.h"
 #include "dispatch/grid.h"
+#include "support/results.h"
+#include "support/run_program.h"
 
-using felsite::dispatch::infer_grid;
+using namespace felsite;
+using namespace felsite::test;
+using dispatch::infer_grid;
 using Grid = std::array<std::uint32_t, 3>;
 
 namespace {
@@ -17,80 +22,118 @@ struct Row {
 };
 
 const Row kRows[] = {
-    // One axis: it takes all.
     {0, {64, 1, 1}, {0, 1, 1}},
     {1, {64, 1, 1}, {1, 1, 1}},
+    {63, {64, 1, 1}, {1, 1, 1}},
     {64, {64, 1, 1}, {1, 1, 1}},
     {65, {64, 1, 1}, {2, 1, 1}},
     {1000000, {64, 1, 1}, {15625, 1, 1}},
+    // The axis that extends takes all, whichever it is.
     {100, {1, 8, 1}, {1, 13, 1}},
     {100, {1, 1, 8}, {1, 1, 13}},
+    {0, {1, 8, 1}, {1, 0, 1}},
     // None larger than 1: the first.
     {1, {1, 1, 1}, {1, 1, 1}},
     {7, {1, 1, 1}, {7, 1, 1}},
     {4294967295, {1, 1, 1}, {4294967295, 1, 1}},
-    // Two axes: the first gets the root, rounded up, the second the rest.
-    {64, {8, 8, 1}, {1, 1, 1}},
-    {65, {8, 8, 1}, {2, 1, 1}},
-    {256, {8, 8, 1}, {2, 2, 1}},
-    {64 * 5, {8, 8, 1}, {3, 2, 1}},
-    {64 * 10, {8, 8, 1}, {4, 3, 1}},
-    {64 * 100, {8, 8, 1}, {10, 10, 1}},
-    {16 * 9, {4, 1, 4}, {3, 1, 3}},
-    {16 * 9, {1, 4, 4}, {1, 3, 3}},
-    // Three axes.
-    {64 * 8, {4, 4, 4}, {2, 2, 2}},
-    {64 * 9, {4, 4, 4}, {3, 2, 2}},
-    {64 * 27, {4, 4, 4}, {3, 3, 3}},
-    {64 * 1000, {4, 4, 4}, {10, 10, 10}},
+    {4294967295, {2, 1, 1}, {2147483648, 1, 1}},
 };
+
+// The grid of a program whose inputs have these sizes, or the error.
+Result<Grid> grid_of(const char* text, const std::vector<std::uint64_t>& sizes,
+                     const DispatchConfig& config = {}) {
+  const ir::Program program = valid_program(text);
+  const auto plan = dispatch::plan_bindings(program, sizes, config);
+  REQUIRE(plan.has_value());
+  return dispatch::plan_grid(program, *plan, config, std::nullopt);
+}
 
 }  // namespace
 
 TEST_CASE("the table of inferred grids") {
   for (const Row& row : kRows) {
-    if (row.elements == 0) continue;
     CAPTURE(row.elements);
-    const Grid grid = infer_grid(row.elements, row.workgroup);
-    CHECK(grid[0] == row.expected[0]);
-    CHECK(grid[1] == row.expected[1]);
-    CHECK(grid[2] == row.expected[2]);
+    const auto grid = infer_grid(row.elements, row.workgroup);
+    REQUIRE(grid.has_value());
+    CHECK(*grid == row.expected);
   }
 }
 
-TEST_CASE("every element has an invocation, and only axes that extend are used") {
+TEST_CASE("there is no grid to infer where several axes of the workgroup extend") {
+  for (const Grid workgroup : {Grid{8, 8, 1}, {4, 1, 4}, {1, 4, 4}, {2, 2, 2}}) {
+    for (const std::uint64_t elements : {0u, 1u, 64u, 1000u}) {
+      CHECK_FALSE(infer_grid(elements, workgroup).has_value());
+    }
+  }
+}
+
+TEST_CASE("every element has an invocation, and no workgroup is without one") {
   constexpr std::uint64_t kSeed = 0x5EED'0005;
   std::mt19937_64 random(kSeed);
   for (int i = 0; i < 5000; ++i) {
     const std::uint64_t elements = 1 + (random() >> 32 >> (random() % 32));
-    Grid size{};
-    for (std::uint32_t& extent : size)
-      extent = random() % 3 == 0 ? 1 : 1 + static_cast<std::uint32_t>(random() % 16);
-    const Grid grid = infer_grid(elements, size);
+    const std::size_t axis = random() % 3;
+    Grid size{1, 1, 1};
+    size[axis] = 2 + static_cast<std::uint32_t>(random() % 1023);
+    const auto grid = infer_grid(elements, size);
     CAPTURE(kSeed);
     CAPTURE(i);
-    const std::uint64_t each = std::uint64_t{size[0]} * size[1] * size[2];
-    const std::uint64_t needed = (elements + each - 1) / each;
-    const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
-    CHECK(groups >= needed);
-    const bool none = each == 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      CHECK(grid[axis] >= 1);
-      if (size[axis] == 1 && !(none && axis == 0)) CHECK(grid[axis] == 1);
+    REQUIRE(grid.has_value());
+    for (std::size_t other = 0; other < 3; ++other) {
+      if (other != axis) CHECK((*grid)[other] == 1);
     }
-    // No axis could do with one less.
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (grid[axis] > 1 && axis == 2) CHECK(groups / grid[axis] * (grid[axis] - 1) < needed);
-    }
+    const std::uint64_t invocations = std::uint64_t{(*grid)[axis]} * size[axis];
+    CHECK(invocations >= elements);
+    CHECK(invocations - elements < size[axis]);
   }
 }
 
-TEST_CASE("perfect squares and cubes are hit exactly, and one more than them is not missed") {
-  for (std::uint64_t side = 1; side < 1500; ++side) {
-    const auto root = static_cast<std::uint32_t>(side);
-    CHECK(infer_grid(side * side * 4, {2, 2, 1}) == Grid{root, root, 1});
-    CHECK(infer_grid(side * side * 4 + 1, {2, 2, 1})[0] == root + 1);
-    CHECK(infer_grid(side * side * side * 8, {2, 2, 2}) == Grid{root, root, root});
-    CHECK(infer_grid(side * side * side * 8 + 1, {2, 2, 2})[0] == root + 1);
-  }
+TEST_CASE("the largest storage buffer of all decides the grid, inputs and outputs alike") {
+  // 1000 elements to add up into one: one workgroup would miss most of them.
+  const char* const sum =
+      "program p workgroup(64) { readonly x: u32[]; output sum: u32[1];"
+      " atomic_add(sum[0], x[invocation.x]); }";
+  CHECK(must(grid_of(sum, {4000})) == Grid{16, 1, 1});
+  CHECK(must(grid_of(sum, {4})) == Grid{1, 1, 1});
+  CHECK(must(grid_of(sum, {0})) == Grid{1, 1, 1});
+  const char* const grow =
+      "program p workgroup(64) { readwrite x: u8[]; output y: u32[200]; readonly z: u64[];"
+      " y[invocation.x] = u32(x[invocation.x]) + u32(z[invocation.x]); }";
+  CHECK(must(grid_of(grow, {199, 8})) == Grid{4, 1, 1});
+  CHECK(must(grid_of(grow, {640, 8})) == Grid{10, 1, 1});
+  CHECK(must(grid_of(grow, {640, 8 * 641})) == Grid{11, 1, 1});
+}
+
+TEST_CASE("uniform buffers, workgroup memory and the convergence flag do not count") {
+  const char* const text =
+      "program p workgroup(4) { uniform u: u32[100]; readwrite flag: u32[]; output y: u32[8];"
+      " workgroup w: u32[64]; w[0] = 0; y[invocation.x] = u[0]; flag[0] = 1; }";
+  CHECK(must(grid_of(text, {400, 200})) == Grid{13, 1, 1});
+  DispatchConfig config;
+  config.convergence = {Convergence::Kind::Flag, "flag"};
+  CHECK(must(grid_of(text, {400, 200}, config)) == Grid{2, 1, 1});
+}
+
+TEST_CASE("without a storage buffer that counts there is one workgroup") {
+  CHECK(must(grid_of("program p workgroup(4) { uniform u: u32[100]; let x = u[0]; }", {400})) ==
+        Grid{1, 1, 1});
+  CHECK(must(grid_of("program p workgroup(4) { let x = 1; }", {})) == Grid{1, 1, 1});
+}
+
+TEST_CASE("an empty largest buffer gives an empty grid") {
+  CHECK(must(grid_of("program p workgroup(4) { readwrite x: u32[]; x[0] = 1; }", {0})) ==
+        Grid{0, 1, 1});
+}
+
+TEST_CASE("a workgroup of several axes asks for a grid, and takes any that is given") {
+  const char* const image =
+      "program image workgroup(8, 8) { output o: u32[851];"
+      " o[invocation.y * 37 + invocation.x] = 1; }";
+  const auto none = grid_of(image, {});
+  REQUIRE_FALSE(none.has_value());
+  CHECK(none.error().code == ErrorCode::BadInputs);
+  CHECK(none.error().context.program == "image");
+  CHECK(none.error().message.find("8, 8, 1") != std::string::npos);
+  CHECK(none.error().fix.find("pass a grid") != std::string::npos);
+  CHECK(must(grid_of(image, {}, on_grid(5, 3))) == Grid{5, 3, 1});
 }

@@ -8,38 +8,49 @@
 #include <map>
 #include <set>
 
-#include "dispatch/reference_backend.h"
+#include "dispatch/host_split.h"
+#include "felsite/backend.h"
 #include "felsite/grid_sync.h"
 #include "felsite/telemetry.h"
 #include "felsite/text.h"
 #include "felsite/validate.h"
 #include "support/program_generator.h"
 #include "support/results.h"
+#include "support/run_program.h"
 
 using namespace felsite;
 using namespace felsite::test;
 
 namespace {
 
-// The reference, which also notes where the bytes of each segment lie.
-class Watched final : public dispatch::Reference {
+// Runs segments on the reference, and notes where the bytes of each lie.
+class Watched {
  public:
-  Watched() : Reference({}) {}
-
   using Places = std::map<std::string, const std::byte*>;
   struct Segment {
     Places given;  // by buffer
     Places left;
   };
   std::vector<Segment> segments;
+  std::uint64_t most_bytes = 0;  // of one buffer
 
-  Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
-                                                std::span<const ByteSpan> inputs,
-                                                std::vector<Bytes>& outputs,
-                                                const DispatchConfig& config) override {
-    auto timing = Reference::dispatch_borrowed_into(program, inputs, outputs, config);
-    if (config.grid_sync == GridSync::HostSplit) return timing;
+  dispatch::SegmentRunner runner(std::uint64_t binding_limit = UINT32_MAX,
+                                 std::uint64_t memory_limit = UINT32_MAX) {
+    return {.run =
+                [this](const ir::Program& program, std::span<const ByteSpan> inputs,
+                       std::vector<Bytes>& outputs, const DispatchConfig& config) {
+                  return run(program, inputs, outputs, config);
+                },
+            .memory_limit = memory_limit,
+            .binding_limit = binding_limit};
+  }
+
+ private:
+  Result<DispatchTiming> run(const ir::Program& program, std::span<const ByteSpan> inputs,
+                             std::vector<Bytes>& outputs, const DispatchConfig& config) {
+    auto timing = backend_->dispatch_borrowed_into(program, inputs, outputs, config);
     Segment segment;
+    for (const ByteSpan input : inputs) most_bytes = std::max(most_bytes, input.size());
     std::size_t input = 0;
     std::size_t output = 0;
     for (const ir::BufferDecl& buffer : program.buffers()) {
@@ -50,6 +61,8 @@ class Watched final : public dispatch::Reference {
     segments.push_back(std::move(segment));
     return timing;
   }
+
+  std::unique_ptr<Backend> backend_ = must(make_backend("reference"));
 };
 
 // Three segments: `a` is only read, `x` evolves, `o` is an accumulator.
@@ -93,8 +106,8 @@ TEST_CASE("host split: inputs stay where the caller has them, what evolves is ha
   const Bytes x = bytes_of(counting(8, 100));
   const std::vector<ByteSpan> inputs{a, x};
   std::vector<Bytes> slots;
-  must(
-      backend.dispatch_borrowed_into(valid_program(kThreeSegments), inputs, slots, three_config()));
+  must(dispatch::dispatch_host_split(backend.runner(), valid_program(kThreeSegments), inputs, slots,
+                                     three_config()));
   CHECK(slots == three_results());
   REQUIRE(backend.segments.size() == 3 * kPasses);
   Watched::Places live{{"a", a.data()}, {"x", x.data()}};
@@ -200,4 +213,86 @@ TEST_CASE("host split: generated programs give the bytes of native grid barriers
   }
   MESSAGE(compared << " programs compared");
   CHECK(compared > 200);
+}
+
+// Five words of each invocation live across the barrier, two of them one value, and bits.
+const char* const kManyLocals = R"(program many workgroup(4) {
+  readwrite x: u32[];
+  readwrite y: u64[];
+  let i = invocation.x;
+  let a = x[i];
+  let b = x[i] * 3;
+  let c = y[i];
+  let odd = (a & 1) == 1;
+  if a == 7 { return; }
+  x[i] = 0;
+  gridsync;
+  x[i] = a + b;
+  if odd { y[i] = c + u64(a); }
+  gridsync;
+  x[i] = x[i] ^ b;
+})";
+
+TEST_CASE("host split: spills larger than one binding allows are spread over several") {
+  const ir::Program program = valid_program(kManyLocals);
+  const std::uint32_t lanes = 16;
+  const Bytes x = bytes_of(counting(lanes, 3));
+  Bytes y(lanes * 8);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::byte>(i * 37);
+  const std::vector<ByteSpan> inputs{x, y};
+  DispatchConfig config = on_grid(lanes / 4);
+  const auto native = must(make_backend("reference"))->dispatch_borrowed(program, inputs, config);
+  REQUIRE(native.has_value());
+  config.grid_sync = GridSync::HostSplit;
+  // A word of all invocations is 64 bytes. The caller's own buffers are not the split's concern.
+  std::size_t most_spills = 0;
+  for (const std::uint64_t binding : {64, 127, 128, 192, 1024}) {
+    CAPTURE(binding);
+    Watched watched;
+    std::vector<Bytes> slots;
+    must(dispatch::dispatch_host_split(watched.runner(binding), program, inputs, slots, config));
+    CHECK(slots == *native);
+    CHECK(watched.most_bytes <= std::max<std::uint64_t>(binding, y.size()));
+    std::size_t spills = 0;
+    for (const auto& [name, place] : watched.segments.front().left) {
+      if (name.starts_with("felsite_spill")) ++spills;
+    }
+    CHECK(spills == (binding == 1024 ? 1 : binding == 192 ? 2 : binding == 128 ? 3 : 5));
+    most_spills = std::max(most_spills, spills);
+  }
+  CHECK(most_spills > 1);
+  Watched watched;
+  std::vector<Bytes> slots;
+  const auto refused =
+      dispatch::dispatch_host_split(watched.runner(63), program, inputs, slots, config);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == ErrorCode::UnsupportedFeature);
+  CHECK(refused.error().message.find("Felsite needs one of 64 bytes") != std::string::npos);
+  CHECK(watched.segments.empty());
+}
+
+TEST_CASE("host split: what it takes of the host's memory is known before anything runs") {
+  const ir::Program program = valid_program(kManyLocals);
+  const Bytes x = bytes_of(counting(16, 3));
+  const Bytes y(128);
+  const std::vector<ByteSpan> inputs{x, y};
+  DispatchConfig config = on_grid(4);
+  config.grid_sync = GridSync::HostSplit;
+  // Five words of sixteen invocations twice, and the results.
+  const std::uint64_t needed = 2 * (5 * 16 * 4) + 16 * 4 + 16 * 8;
+  for (const std::uint64_t limit : {needed - 1, needed}) {
+    CAPTURE(limit);
+    Watched watched;
+    std::vector<Bytes> slots;
+    const auto runner = watched.runner(UINT32_MAX, limit);
+    const auto checked = dispatch::check_host_split(runner, program, inputs, config);
+    CHECK(checked.has_value() == (limit == needed));
+    const auto timing = dispatch::dispatch_host_split(runner, program, inputs, slots, config);
+    REQUIRE(timing.has_value() == (limit == needed));
+    if (timing) continue;
+    CHECK(timing.error().code == ErrorCode::DeviceOutOfMemory);
+    CHECK(timing.error().context.requested == needed);
+    CHECK(timing.error().context.available == limit);
+    CHECK(watched.segments.empty());
+  }
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "support/results.h"
 #include "support/run_program.h"
 
 using namespace felsite;
@@ -328,12 +329,20 @@ TEST_CASE("workgroup_override changes the size and is validated") {
   }
 }
 
-TEST_CASE("cooperative dispatch is refused") {
+TEST_CASE("a cooperative dispatch runs: the reference has grid barriers") {
   DispatchConfig config;
   config.cooperative = true;
+  const auto plain = dispatch_text(kSaxpy, saxpy_inputs(), {});
   const auto result = dispatch_text(kSaxpy, saxpy_inputs(), config);
-  // A native grid barrier over many workgroups is what the reference has: it may agree, or refuse.
-  if (!result.has_value()) CHECK(result.error().code == ErrorCode::UnsupportedFeature);
+  REQUIRE(plain.has_value());
+  REQUIRE(result.has_value());
+  CHECK(*result == *plain);
+  const auto turned = dispatch_text(
+      "program p workgroup(2) { readwrite x: u32[]; let i = invocation.x;"
+      " let other = x[len(x) - 1 - i]; gridsync; x[i] = other; }",
+      {bytes_of(counting(6))}, config);
+  REQUIRE(turned.has_value());
+  CHECK(words_of((*turned)[0]) == Words{5, 4, 3, 2, 1, 0});
 }
 
 TEST_CASE("identity and profile of the reference backend") {
@@ -378,4 +387,48 @@ TEST_CASE("eight threads share one backend") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE(
+    "dropping a dispatch ends its work: neither the drop nor the backend's end waits for it") {
+  // Longer than any test: what waits for its end hangs.
+  const char* const loops =
+      " loop i in 0..4294967295 { loop j in 0..4294967295 { n[0] = n[0] + 1; } } }";
+  const ir::Program plain =
+      valid_program(std::string("program plain workgroup(64) { readwrite n: u32[1];") + loops);
+  const ir::Program synced = valid_program(
+      std::string("program synced workgroup(64) { readwrite n: u32[1]; n[0] = 1; gridsync;") +
+      loops);
+  for (const ir::Program& program : {plain, synced}) {
+    for (const GridSync form : {GridSync::Automatic, GridSync::HostSplit}) {
+      for (const std::uint32_t groups : {1u, 4096u}) {
+        DispatchConfig config = on_grid(groups);
+        config.grid_sync = form;
+        auto backend = must(make_backend("reference"));
+        auto pending = must(backend->dispatch_async(program, {Bytes(4)}, config));
+        CHECK(!pending->is_ready());
+        pending.reset();
+        backend.reset();
+      }
+    }
+  }
+}
+
+TEST_CASE("a timeout also ends passes and repeats that have no workgroups") {
+  const auto backend = must(make_backend("reference"));
+  const ir::Program program =
+      valid_program("program p workgroup(1) { readwrite x: u32[1]; x[0] = 1; }");
+  DispatchConfig config = on_grid(0);
+  config.fixpoint_iterations = UINT32_MAX;
+  config.convergence.kind = Convergence::Kind::None;
+  config.timeout = std::chrono::milliseconds(20);
+  CHECK(code_of(backend->dispatch(program, {Bytes(4)}, config)) == ErrorCode::Timeout);
+  const ResidentHandle buffer = must(backend->allocate_resident(4));
+  const std::vector<ResidentStep> steps{{.program = program,
+                                         .resources = {buffer},
+                                         .grid_override = std::array<std::uint32_t, 3>{0, 1, 1}}};
+  std::vector<Bytes> slots;
+  CHECK(code_of(backend->submit_resident({.repeated = steps, .count = UINT32_MAX}, slots,
+                                         {.timeout = std::chrono::milliseconds(20)})) ==
+        ErrorCode::Timeout);
 }

@@ -95,7 +95,6 @@ TEST_CASE("sizes of resources become counts of elements") {
   CHECK(plan->buffers[*program.find_buffer("b")].count == 3);
   CHECK(plan->buffers[*program.find_buffer("o")].count == 2);
   CHECK(plan->buffers[*program.find_buffer("t")].bytes == 0);
-  CHECK(plan->largest_result_count == 2);
 }
 
 TEST_CASE("wrong numbers and sizes of resources are refused, with the program's name") {
@@ -129,19 +128,40 @@ TEST_CASE("what a program may change is bound once") {
   CHECK(check_aliasing(program, std::vector{x, reborn, z, z}).has_value());
 }
 
-TEST_CASE("resident dispatches run at least one pass, and no cooperative grid") {
+TEST_CASE("resident dispatches run at least one pass, and a cooperative grid where there is one") {
   const ir::Program program = valid_program(kProgram);
+  for (const bool grid_sync : {false, true}) {
+    DeviceProfile device;
+    device.grid_sync = grid_sync;
+    DispatchConfig config;
+    CHECK(check_resident_config(program, config, device).has_value());
+    config.fixpoint_iterations = 1;
+    CHECK(check_resident_config(program, config, device).has_value());
+    config.fixpoint_iterations = 2;
+    CHECK(check_resident_config(program, config, device).has_value());
+    config.fixpoint_iterations = 0;
+    CHECK(bad(check_resident_config(program, config, device)).code == ErrorCode::BadInputs);
+    config = {};
+    config.cooperative = true;
+    const auto cooperative = check_resident_config(program, config, device);
+    CHECK(cooperative.has_value() == grid_sync);
+    if (!grid_sync) CHECK(bad(cooperative).code == ErrorCode::UnsupportedFeature);
+  }
+}
+
+TEST_CASE("a step and a configuration say the same") {
   DispatchConfig config;
-  CHECK(check_resident_config(program, config).has_value());
-  config.fixpoint_iterations = 1;
-  CHECK(check_resident_config(program, config).has_value());
-  config.fixpoint_iterations = 2;
-  CHECK(check_resident_config(program, config).has_value());
-  config.fixpoint_iterations = 0;
-  CHECK(bad(check_resident_config(program, config)).code == ErrorCode::BadInputs);
-  config = {};
-  config.cooperative = true;
-  CHECK(bad(check_resident_config(program, config)).code == ErrorCode::UnsupportedFeature);
+  config.grid_override = {1, 2, 3};
+  config.workgroup_override = {4, 5, 6};
+  config.float_mode = ir::FloatMode::Fast;
+  config.max_output_bytes = 7;
+  config.label = "label";
+  const DispatchConfig back = dispatch::config_of(dispatch::step_of({}, {}, config));
+  CHECK(back.grid_override == config.grid_override);
+  CHECK(back.workgroup_override == config.workgroup_override);
+  CHECK(back.float_mode == config.float_mode);
+  CHECK(back.max_output_bytes == config.max_output_bytes);
+  CHECK(back.label == config.label);
 }
 
 TEST_CASE("fresh bytes for recorded uploads have their number and sizes") {

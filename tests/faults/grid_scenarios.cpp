@@ -104,6 +104,11 @@ Result<void> one_workgroup(Backend& backend) {
   return run_spread(backend, GridSync::OneWorkgroup, 6, Words(8, 1), Words(8, 2));
 }
 
+// In whatever form the backend takes by itself.
+Result<void> any_form(Backend& backend) {
+  return run_spread(backend, GridSync::Automatic, 6, Words(8, 1), Words(8, 2));
+}
+
 Result<void> host_split(Backend& backend) {
   return run_spread(backend, GridSync::HostSplit, 2, Words(8, 1), {2, 2, 2, 2, 2, 3, 2, 2});
 }
@@ -152,13 +157,21 @@ Result<void> grid_in_parts(Backend& backend) {
 
 std::vector<Scenario> grid_scenarios() {
   return {
-      {"grid barriers", resident_form},
-      {.name = "grid barriers, by flag", .run = resident_form_by_flag, .takes_long = true},
-      {.name = "way on the device", .run = way_on_device, .takes_long = true},
-      {.name = "one workgroup", .run = one_workgroup, .takes_long = true},
+      {.name = "grid barriers", .run = resident_form, .needs_device = true},
+      {.name = "grid barriers, by flag",
+       .run = resident_form_by_flag,
+       .needs_device = true,
+       .takes_long = true},
+      {.name = "way on the device", .run = way_on_device, .needs_device = true, .takes_long = true},
+      {.name = "one workgroup", .run = one_workgroup, .needs_device = true, .takes_long = true},
+      {.name = "any form", .run = any_form, .takes_long = true},
       {.name = "host split", .run = host_split, .takes_long = true},
-      {.name = "resident passes", .run = resident_passes, .takes_long = true},
-      {.name = "grid in parts", .run = grid_in_parts, .most_workgroups = 2, .takes_long = true},
+      {.name = "resident passes", .run = resident_passes, .needs_device = true, .takes_long = true},
+      {.name = "grid in parts",
+       .run = grid_in_parts,
+       .most_workgroups = 2,
+       .needs_device = true,
+       .takes_long = true},
   };
 }
 

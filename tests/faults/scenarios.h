@@ -26,7 +26,7 @@ struct Scenario {
   bool has_no_timeouts = false;
   // What one dispatch of the device takes, on each axis.
   std::uint32_t most_workgroups = UINT32_MAX;
-  // It looks into the Vulkan backend.
+  // It looks into the Vulkan backend, or asks for what only that one has.
   bool needs_device = false;
   // Each call fails with one of its results, not with all of them.
   bool takes_long = false;

@@ -175,3 +175,21 @@ TEST_CASE("barriers sixty bodies deep") {
   for (std::uint32_t k = 0; k < 20; ++k) power *= 3;
   check_branches(text, {1, 0, 0}, each(8, [&](std::uint32_t i) { return (7 - i + 20) * power; }));
 }
+
+TEST_CASE("a barrier parts a condition, or a bound, from the write behind it") {
+  // Every invocation takes the branch, and every trip, although the first of them writes what was
+  // read.
+  const char* const branch = R"(program p workgroup(4) {
+    readwrite x: u32[];
+    let i = invocation.x;
+    if x[0] == 1 { gridsync; x[i] = x[i] + 10; }
+  })";
+  check_all_forms(branch, {bytes_of(counting(12, 1))}, on_grid(3), {{bytes_of(counting(12, 11))}});
+  check_all_forms(branch, {bytes_of(counting(12, 2))}, on_grid(3), {{bytes_of(counting(12, 2))}});
+  const char* const loop = R"(program p workgroup(4) {
+    readwrite x: u32[];
+    let i = invocation.x;
+    loop k in 0..x[0] { gridsync; x[i] = x[i] + k; }
+  })";
+  check_all_forms(loop, {bytes_of(counting(12, 5))}, on_grid(3), {{bytes_of(counting(12, 15))}});
+}

@@ -1,11 +1,12 @@
 // Generated programs with grid barriers: the naive evaluator, the reference in three orders, and
-// every form on the tested backend agree on all bytes, passes and outcomes. FELSITE_SEED=n runs the
-// one program of that seed.
+// every form and every path on the tested backend agree on all bytes, passes and outcomes.
+// FELSITE_SEED=n runs the one program of that seed.
 #include <algorithm>
 #include <cstdlib>
 
 #include "grid_sync/forms.h"
 #include "support/difference.h"
+#include "support/dispatch_paths.h"
 #include "support/naive_evaluator.h"
 #include "support/program_generator.h"
 #include "support/program_reducer.h"
@@ -68,20 +69,62 @@ Expected naive_truth(const ir::Program& program, const std::vector<Bytes>& input
 // How a run differs from what is expected; empty where it does not.
 std::string run_difference(Backend& backend, const ir::Program& program,
                            const std::vector<Bytes>& inputs, const DispatchConfig& config,
-                           const Expected& expected, Error* error = nullptr) {
-  std::vector<Bytes> outputs;
-  const auto timing = backend.dispatch_borrowed_into(program, spans_of(inputs), outputs, config);
-  if (!timing) {
-    if (error != nullptr) *error = timing.error();
-    return to_string(timing.error());
+                           const Expected& expected, Error* error = nullptr,
+                           Path path = Path::Plain) {
+  const auto run = run_path(path, backend, program, spans_of(inputs), config);
+  if (!run) {
+    if (error != nullptr) *error = run.error();
+    return to_string(run.error());
   }
-  const std::string bytes = difference(program, expected.outputs, outputs);
-  if (!bytes.empty()) return bytes;
-  if (timing->passes_run != expected.passes) {
-    return fmt::format("{} passes instead of {}", timing->passes_run, *expected.passes);
+  const std::string bytes = difference(program, expected.outputs, run->outputs);
+  if (!bytes.empty() || path == Path::Batched) return bytes;
+  if (run->timing.passes_run != expected.passes) {
+    return fmt::format("{} passes instead of {}", run->timing.passes_run, *expected.passes);
   }
-  if (timing->converged != expected.converged) return "converged or not";
+  if (run->timing.converged != expected.converged) return "converged or not";
   return "";
+}
+
+// A step of a sequence has no passes, and goes through no loop or branch that only the device knows
+// the way through.
+struct StepRefusals {
+  std::uint64_t asked = 0;
+  std::uint64_t refused = 0;
+} step_refusals;
+
+std::string step_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
+                            const DispatchConfig& config, Path path) {
+  DispatchConfig once = config;
+  once.fixpoint_iterations.reset();
+  once.convergence = {};
+  Error error;
+  ++step_refusals.asked;
+  const std::string found = run_difference(tested(), program, inputs, once,
+                                           naive_truth(program, inputs, once), &error, path);
+  if (!found.empty() && error.code == ErrorCode::UnsupportedFeature) {
+    ++step_refusals.refused;
+    return "";
+  }
+  return found;
+}
+
+// On the other paths: on resident buffers and as a step always, of the others one.
+std::string any_path_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
+                                const DispatchConfig& config, const Expected& expected,
+                                std::uint64_t seed) {
+  constexpr Path kTurns[] = {Path::Compiled, Path::Batched, Path::Asynchronous,
+                             Path::CompiledResident, Path::DeviceBuffers};
+  DispatchConfig in_segments = config;
+  if (on_vulkan()) in_segments.grid_sync = GridSync::Resident;
+  for (const Path path : {Path::Resident, kTurns[seed % std::size(kTurns)]}) {
+    const std::string found =
+        run_difference(tested(), program, inputs, in_segments, expected, nullptr, path);
+    if (!found.empty())
+      return std::string(kPaths[static_cast<std::size_t>(path)].name) + ": " + found;
+  }
+  const Path step = seed % 2 == 0 ? Path::Step : Path::RecordedStep;
+  const std::string found = step_difference(program, inputs, config, step);
+  return found.empty() ? "" : "step: " + found;
 }
 
 // `sparing`: only the forms that cut. Left to itself the backend takes one of the others, and a
@@ -105,13 +148,14 @@ std::string any_form_difference(const ir::Program& program, const std::vector<By
 // What is left of a program when statements go may depend on the order in which it is run: then it
 // shows nothing.
 std::string reduced_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
-                               const DispatchConfig& config) {
+                               const DispatchConfig& config, std::uint64_t seed) {
   const Expected truth = naive_truth(program, inputs, config);
   static const auto forward = make_reference_backend();
   static const auto backward = make_reference_backend({.order = WorkgroupOrder::Reversed});
   if (!run_difference(*forward, program, inputs, config, truth).empty()) return "";
   if (!run_difference(*backward, program, inputs, config, truth).empty()) return "";
-  return any_form_difference(program, inputs, config, truth, /*sparing=*/false);
+  const std::string found = any_form_difference(program, inputs, config, truth, /*sparing=*/false);
+  return found.empty() ? any_path_difference(program, inputs, config, truth, seed) : found;
 }
 
 std::string tool_options(const DispatchConfig& config) {
@@ -135,12 +179,14 @@ TEST_CASE("generated programs with grid barriers give the same in every form") {
     const DispatchConfig& config = generator.config();
     const Expected truth = naive_truth(program, generator.inputs(), config);
     const bool sparing = on_vulkan() && seed % 4 != 0;
-    const std::string found =
-        any_form_difference(program, generator.inputs(), config, truth, sparing);
+    std::string found = any_form_difference(program, generator.inputs(), config, truth, sparing);
+    if (found.empty()) {
+      found = any_path_difference(program, generator.inputs(), config, truth, seed);
+    }
     if (found.empty()) continue;
     INFO(found);
     const auto differs = [&](const ir::Program& candidate, const std::vector<Bytes>& inputs) {
-      return reduced_difference(candidate, inputs, config);
+      return reduced_difference(candidate, inputs, config, seed);
     };
     if (!on_vulkan()) {
       FAIL_CHECK(text);
@@ -149,6 +195,8 @@ TEST_CASE("generated programs with grid barriers give the same in every form") {
     FAIL_CHECK("reduced to " << write_reduced(seed, text, generator.inputs(), generator.grid(),
                                               differs, tool_options(config)));
   }
+  if (!on_vulkan()) CHECK(step_refusals.refused == 0);
+  if (step_refusals.asked >= 20) CHECK(step_refusals.refused * 10 < step_refusals.asked * 9);
 }
 
 TEST_CASE("generated programs with grid barriers have what they are for") {

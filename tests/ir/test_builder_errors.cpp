@@ -120,6 +120,27 @@ TEST_CASE("builder errors: a default-constructed value is a finding") {
   CHECK(only_finding(l).code == FindingCode::TypeNotAllowed);
 }
 
+TEST_CASE("builder errors: parameters and results of operations need a type") {
+  const auto declare = [](Builder& k, Type param, Type result) {
+    k.op("f", {{"x", param}}, result, [](std::span<const Value>) { return Value(1u); });
+    k.return_();
+  };
+  Builder k("p", {4});
+  declare(k, Type::None, Type::U32);
+  const Finding param = only_finding(k);
+  CHECK(param.code == FindingCode::TypeNotAllowed);
+  CHECK(param.message == "Parameter `x` of operation `f` has no type.");
+  Builder j("p", {4});
+  declare(j, Type::U32, Type::None);
+  const Findings result = check_refused(j);
+  REQUIRE_FALSE(result.empty());
+  CHECK(result.front().code == FindingCode::TypeNotAllowed);
+  CHECK(result.front().message == "The result of operation `f` has no type.");
+  Builder l("p", {4});
+  declare(l, Type::U32, Type::U32);
+  CHECK(l.build().has_value());
+}
+
 TEST_CASE("builder errors: a value of another builder is a finding") {
   Builder other("q", {4});
   Builder k("p", {4});

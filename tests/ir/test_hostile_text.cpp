@@ -48,6 +48,21 @@ std::string outcome(std::string_view text) {
   return findings.empty() ? "valid" : std::string(ir::info(findings.front().code).id);
 }
 
+TEST_CASE("a text of the most bytes there may be is parsed, and one byte more is one finding") {
+  std::string text = program("b[0] = 1;") + "//";
+  text.resize(ir::kMostTextBytes, 'x');
+  CHECK(ir::parse(text).has_value());
+  text += 'x';
+  const auto refused = ir::parse(text);
+  REQUIRE_FALSE(refused.has_value());
+  REQUIRE(refused.error().size() == 1);
+  CHECK(refused.error()[0].code == ir::FindingCode::BadEncoding);
+  CHECK(refused.error()[0].message == "The text is longer than 64 MiB.");
+  CHECK_FALSE(refused.error()[0].fix.empty());
+  CHECK(refused.error()[0].line == 1);
+  CHECK(ir::format(text).error().size() == 1);
+}
+
 TEST_CASE("hostile text: a million parentheses") {
   const std::string open = repeat("(", kMany);
   CHECK(outcome(program("b[0] = " + open)) == "F001");

@@ -120,6 +120,33 @@ TEST_CASE("uniform loads: conditions and bounds are read before the bodies run")
   CHECK(x_of("let x = 0; loop i in 0..a[0] { x = 1; a[i] = 2; }") == Divergent);
 }
 
+TEST_CASE("uniform loads: a write behind an inner barrier comes too late for a load before it") {
+  CHECK(x_of("let x = 0; if a[0] == 1 { gridsync; a[0] = 2; x = 1; }") == Grid);
+  CHECK(x_of("let x = a[0]; if x == 1 { gridsync; a[0] = 2; }") == Grid);
+  CHECK(x_of("let x = a[0]; if x == 1 { gridsync; } else { gridsync; a[0] = 2; }") == Grid);
+  CHECK(x_of("let x = a[0]; loop i in 0..x { gridsync; a[0] = i; }") == Grid);
+  CHECK(x_of("let x = 0; loop i in 0..a[0] { x = i; gridsync; a[0] = i; }") == Grid);
+  CHECK(x_of("let x = s[0]; loop i in 0..x { barrier; s[0] = i; }") == Workgroup);
+  // A load that comes again, or a write that another way leads to, is not parted by it.
+  CHECK(x_of("if len(b) == 0 { gridsync; a[0] = 2; } let x = a[0];") == Divergent);
+  CHECK(x_of("let x = a[0]; if len(b) == 0 { gridsync; } a[0] = 2;") == Divergent);
+  CHECK(x_of("let x = a[0]; loop i in 0..len(b) { gridsync; } a[0] = 2;") == Divergent);
+  CHECK(x_of("loop i in 0..4 { let x = a[0]; if x == 1 { gridsync; a[0] = 2; } }") == Divergent);
+  CHECK(x_of("loop i in 0..4 { let x = a[0]; if x == 1 { gridsync; a[0] = 2; gridsync; } }") ==
+        Grid);
+}
+
+TEST_CASE("uniform loads: more phases than can be looked at one by one are taken together") {
+  // Each barrier leads to all that follows it: twice as many of them take four times as long.
+  const auto body = [](int branches) {
+    std::string text = "let x = a[0]; if x == 1 { gridsync; a[0] = 2; }";
+    for (int i = 0; i < branches; ++i) text += " if len(b) == 0 { gridsync; }";
+    return text;
+  };
+  CHECK(x_of(body(500)) == Grid);
+  CHECK(x_of(body(4000)) == Divergent);  // refused, and sound
+}
+
 TEST_CASE("uniform loads: what is called uniform is the same in every run of random programs") {
   std::size_t uniform_seen = 0;
   for (std::uint32_t seed = 0; seed < 3'000; ++seed) {

@@ -162,3 +162,42 @@ TEST_CASE("uniformity: an axis of extent 1 has one local id") {
 }
 
 }  // namespace
+
+TEST_CASE("uniformity: a grid barrier may part a load from a write behind it") {
+  const auto with = [](std::string_view body) {
+    return found(
+        fmt::format("program p workgroup(8) {{ readwrite x: u32[]; let i = "
+                    "invocation.x;\n{} }}",
+                    body));
+  };
+  CHECK(with("if x[0] == 1 { gridsync; x[i] = 2; }") == "valid");
+  CHECK(with("loop k in 0..x[0] { gridsync; x[i] = k; }") == "valid");
+  CHECK(with("if x[0] == 1 {\ngridsync; } x[i] = 2;") == "F020@3:1");
+  CHECK(with("loop k in 0..4 { if x[0] == 1 {\ngridsync; } x[i] = 2; }") == "F020@3:1");
+}
+
+TEST_CASE("uniformity: the message names the write that is to blame") {
+  const auto message = [](std::string_view body) {
+    const auto program = parse(
+        fmt::format("program p workgroup(8) {{ readwrite x: u32[]; workgroup s: u32[8]; let i = "
+                    "invocation.x;\n{} }}",
+                    body));
+    REQUIRE(program.has_value());
+    const Findings findings = validate(*program);
+    REQUIRE(findings.size() == 1);
+    return findings.front().message;
+  };
+  const auto has = [&](std::string_view body, std::string_view part) {
+    const std::string text = message(body);
+    CAPTURE(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  has("if x[0] == 1 { gridsync; }\nx[i + 1] = 2;",
+      "No barrier parts its `x[0]` from the store to `x[i + 1]` in line 3.");
+  has("let v = x[2]; let w = v + 1; loop k in 0..w { gridsync; }\n\natomic_add(x[i], 1);",
+      "No barrier parts its `x[2]` from `atomic_add(x[i], 1)` in line 4.");
+  has("if s[0] == 1 { barrier; } async_load(s[0], x[0], 1, t); async_wait(t);",
+      "No barrier parts its `s[0]` from `async_wait(t)` in line 2.");
+  // Where no write is to blame there is nothing to add.
+  CHECK(message("if i == 1 { gridsync; }").ends_with("may differ between them."));
+}

@@ -191,3 +191,13 @@ TEST_CASE("canonical_bits agrees with the formats") {
     }
   }
 }
+
+TEST_CASE("a bitcast to a float is canonical at once, and bits that stand for a number are kept") {
+  const Words bits{1,           0x007F'FFFF, 0x8000'0001, 0x807F'FFFF, 0x0080'0000,
+                   0x8080'0000, 0x7F80'0001, 0xFFFF'FFFF, 0x3F80'0000, 0x8000'0000};
+  const Words kept{0,           0,           0x8000'0000, 0x8000'0000, 0x0080'0000,
+                   0x8080'0000, 0x7FC0'0000, 0x7FC0'0000, 0x3F80'0000, 0x8000'0000};
+  CHECK(words_of(run("program p workgroup(10) { readwrite x: u32[10]; let i = local.x; "
+                     "x[i] = bitcast<u32>(bitcast<f32>(x[i])); }",
+                     {bytes_of(bits)})[0]) == kept);
+}

@@ -246,3 +246,18 @@ TEST_CASE("a width outside 1 to 64 is an error of every dispatch") {
     CHECK(error.code == ErrorCode::BadInputs);
   }
 }
+
+TEST_CASE("a program may give another result with another width, and the reference takes each") {
+  // The sum of the first subgroup tells the width.
+  for (std::uint32_t width = 1; width <= 64; ++width) {
+    CHECK(words_of(run("program p workgroup(64) { output o: u32[1]; let all = subgroup_add(1); "
+                       "if local.x == 0 { o[0] = all; } }",
+                       {}, {}, of_width(width))[0]) == Words{width});
+  }
+  for (const std::uint32_t width : {0u, 65u}) {
+    CAPTURE(width);
+    CHECK(run_error("program p workgroup(64) { output o: u32[1]; o[0] = subgroup_size; }", {}, {},
+                    of_width(width))
+              .code == ErrorCode::BadInputs);
+  }
+}

@@ -132,3 +132,56 @@ TEST_CASE("the first trap in order is reported, whether the later ones come soon
     }
   }
 }
+
+TEST_CASE("the lowest invocation is reported, in whichever order workgroups run") {
+  const std::string text = R"(program p workgroup(4) {
+    output o: u32[40];
+    let i = invocation.x;
+    if i % 5 == 3 { trap(i * 10, bad); }
+    o[i] = i;
+  })";
+  for (const WorkgroupOrder order :
+       {WorkgroupOrder::Forward, WorkgroupOrder::Reversed, WorkgroupOrder::Shuffled}) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      ReferenceOptions options;
+      options.order = order;
+      options.seed = seed;
+      const Error error = run_error(text, {}, inferred_grid(), options);
+      REQUIRE(error.context.trap.has_value());
+      CHECK(error.context.trap->invocation[0] == 3);
+      CHECK(error.context.trap->address == 30);
+    }
+  }
+}
+
+TEST_CASE("an invocation that trapped has ended, and the others of its workgroup go on") {
+  // Invocation 1 traps first in the text, and invocation 0 behind a barrier that 1 never reaches.
+  const Error error = run_error(R"(program p workgroup(4) {
+    output o: u32[4];
+    workgroup w: u32[4];
+    if local.x == 1 { trap(1, early); }
+    w[local.x] = 5;
+    barrier;
+    if w[1] != 0 { trap(9, wrong); }
+    if local.x == 0 { trap(w[2], late); }
+  })");
+  REQUIRE(error.context.trap.has_value());
+  CHECK(error.context.trap->tag == "late");
+  CHECK(error.context.trap->address == 5);
+  CHECK(error.context.trap->invocation[0] == 0);
+}
+
+TEST_CASE("a loop that waits for an invocation that trapped still ends") {
+  const Error error = run_error(R"(program p workgroup(4) {
+    output o: u32[4];
+    loop k in 0..1000 {
+      if local.x == 2 { trap(k, gone); }
+      barrier;
+      o[local.x] = o[local.x] + o[2];
+    }
+    if local.x == 0 { trap(o[2] + 6, end); }
+  })");
+  REQUIRE(error.context.trap.has_value());
+  CHECK(error.context.trap->tag == "end");
+  CHECK(error.context.trap->address == 6);
+}

@@ -135,6 +135,8 @@ inline ResidentStep step_of(const ir::Program& program, std::vector<ResidentHand
           .resources = std::move(resources),
           .grid_override = config.grid_override,
           .workgroup_override = config.workgroup_override,
+          .float_mode = config.float_mode,
+          .max_output_bytes = config.max_output_bytes,
           .label = config.label};
 }
 

@@ -1,4 +1,5 @@
 // bench: its rows, what it does without a device, and that what it measures does the same work.
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,12 +84,32 @@ TEST_CASE("bench rows that need a device are skipped with the reason where there
   const Environment old_name("VK_ICD_FILENAMES", "/dev/null/none.json");
   const Environment new_name("VK_DRIVER_FILES", "/dev/null/none.json");
   // Some of them in a process of their own.
-  const std::vector<std::string> rows{
-      "control_device",          "bounds_checks",       "control_raw",
-      "dispatch_latency_vs_raw", "sequence_vs_raw",     "sequence_resubmit_host",
-      "upload_download_vs_raw",  "device_memory_large", "cold_start",
-      "closure_vs_raw",          "skipped_passes",      "resident_vs_host_split",
-      "segments_scaling",        "chain_fixpoint"};
+  const std::vector<std::string> rows{"control_device",
+                                      "bounds_checks",
+                                      "control_raw",
+                                      "dispatch_latency_vs_raw",
+                                      "sequence_vs_raw",
+                                      "sequence_resubmit_host",
+                                      "default_threads",
+                                      "two_threads",
+                                      "host_dispatch_vs_raw",
+                                      "async_vs_raw",
+                                      "batch_vs_raw",
+                                      "closure_default_threads",
+                                      "upload_download_vs_raw",
+                                      "device_memory_large",
+                                      "cold_start",
+                                      "closure_vs_raw",
+                                      "skipped_passes",
+                                      "segments_vs_raw",
+                                      "segments_scaling",
+                                      "chain_fixpoint",
+                                      "first_use",
+                                      "peak_memory",
+                                      "job_stencil",
+                                      "job_scan",
+                                      "job_page_rank",
+                                      "job_search"};
   std::string list;
   for (const std::string& row : rows) list += (list.empty() ? "" : ",") + row;
   const Outcome outcome = run_tool({"bench", "--quick", "--rows", list});
@@ -105,40 +126,56 @@ TEST_CASE("bench rows that need a device are skipped with the reason where there
   }
 }
 
-// Where the sides of a row on the device give different results, bench does not end well.
-TEST_CASE("bench measures kernels against their peers, and writes JSON") {
+TEST_CASE("bench gives 1 where a row is over its bound, and 0 where all keep theirs") {
   const Scratch scratch;
-  const std::string path = scratch.path("rows.json");
-  const std::string rows = "codegen_vs_glslang,kernels_vs_glslang,kernels_vs_glslang_exact";
-  const Outcome outcome = run_tool({"bench", "--quick", "--rows", rows, "--json", path});
-  CAPTURE(outcome.err);
-  REQUIRE(outcome.code == 0);
+  const Arguments rows{"bench",  "--quick",
+                       "--rows", "program_bytes,copy_program",
+                       "--json", scratch.path("rows.json")};
+  const auto with_bound = [&](const std::string& bound) {
+    Arguments arguments = rows;
+    arguments.insert(arguments.end(), {"--bound", bound});
+    return run_tool(arguments);
+  };
+  const auto all_met = [&] {
+    const nlohmann::json report = nlohmann::json::parse(scratch.read("rows.json"));
+    return std::ranges::all_of(report["rows"], [](const auto& row) { return row["met"] == true; });
+  };
+  const Outcome over = with_bound("0.0001");
+  CHECK(over.code == 1);
+  CHECK(contains(over.out, "OVER"));
+  CHECK(contains(over.out, "2 of 2 lines are over their bounds: copy_program, program_bytes."));
+  CHECK_FALSE(all_met());
+  const Outcome within = with_bound("10000");
+  CHECK(within.code == 0);
+  CHECK_FALSE(contains(within.out, "OVER"));
+  CHECK(contains(within.out, "All 2 lines are within their bounds."));
+  CHECK(all_met());
+  // The bytes of a program are bytes.
+  CHECK(contains(within.out, " MiB"));
   const nlohmann::json report = nlohmann::json::parse(scratch.read("rows.json"));
-  CHECK(contains(outcome.out, report["device"].get<std::string>()));
-  std::set<std::string> measured;
-  for (const nlohmann::json& row : report["rows"]) {
-    measured.insert(row["name"].get<std::string>());
-    CHECK(row["felsite_ns"].get<double>() > 0);
-    CHECK(row["peer_ns"].get<double>() > 0);
-  }
-  CHECK(measured.contains("codegen_vs_glslang"));
-  for (const char* row : {"kernels_vs_glslang ", "kernels_vs_glslang_exact "}) {
-    const std::string name = std::string(row).substr(0, std::string_view(row).size() - 1);
-    const std::size_t at = outcome.out.find("\n" + std::string(row));
-    REQUIRE(at != std::string::npos);
-    const bool skipped =
-        contains(outcome.out.substr(at, outcome.out.find('\n', at + 1) - at), "skipped: ");
-    CHECK(measured.contains(name) != skipped);
-  }
+  CHECK(report["rows"][0]["unit"] == "B");
+  CHECK(report["rows"][1]["unit"] == "ns");
+  check_refused(with_bound("0"), 2, "--bound");
 }
+
+TEST_CASE("bench says where a file cannot be written") {
+  const Outcome outcome = run_tool({"bench", "--quick", "--rows", "program_bytes", "--bound",
+                                    "1000", "--json", "/nonexistent/rows.json"});
+  CHECK(outcome.code == 3);
+  CHECK(contains(outcome.err, "felsite: Cannot write /nonexistent/rows.json: No such file"));
+}
+
 TEST_CASE("bench takes over what a process of its own has measured, and says how that was run") {
   const Scratch scratch;
   const Outcome outcome =
       run_tool({"bench", "--quick", "--rows", "control_raw", "--json", scratch.path("rows.json"),
-                "--html", scratch.path("rows.html")});
+                "--html", scratch.path("rows.html"), "--markdown", scratch.path("rows.md")});
   CAPTURE(outcome.err);
   REQUIRE(outcome.code == 0);
-  if (contains(outcome.out, "skipped: ")) return;
+  if (contains(outcome.out, "skipped: ")) {
+    MESSAGE("skipped: there is no device");
+    return;
+  }
   const std::string said = "LP_NUM_THREADS=0, one core";
   const nlohmann::json report = nlohmann::json::parse(scratch.read("rows.json"));
   REQUIRE(report["rows"].size() == 1);
@@ -147,6 +184,7 @@ TEST_CASE("bench takes over what a process of its own has measured, and says how
   CHECK(report["rows"][0]["ratio"].get<double>() > 0);
   CHECK(contains(outcome.out, said));
   CHECK(contains(scratch.read("rows.html"), said));
+  CHECK(contains(scratch.read("rows.md"), "| `control_raw` | one workgroup |"));
 }
 #else
 TEST_CASE("a Debug build measures nothing") {

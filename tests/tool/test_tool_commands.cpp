@@ -127,7 +127,28 @@ TEST_CASE("fmt leaves a file that does not parse as it is") {
   CHECK(scratch.read("p.fels") == "program p workgroup(1) { let }");
 }
 
-TEST_CASE("the grid is inferred from the largest output, or given") {
+TEST_CASE("the grid is for the largest storage buffer, which one line says, or given") {
+  constexpr std::string_view kSum =
+      "program sum workgroup(64) { readonly x: u32[]; output total: u32[1];"
+      " atomic_add(total[0], x[invocation.x]); }";
+  const Outcome sum = run_tool({"run", "-", "-i", "x=iota:1000"}, kSum);
+  CHECK(sum.out == "total = 499500\n");
+  CHECK(sum.err == "grid: 16 workgroups of 64, for the 1000 elements of `x`\n");
+  const auto body =
+      nlohmann::json::parse(run_tool({"run", "-", "-i", "x=iota:1000", "--json"}, kSum).out);
+  CHECK(body["grid"] == nlohmann::json{16, 1, 1});
+  CHECK(body["grid_reason"] == "for the 1000 elements of `x`");
+  const auto given = nlohmann::json::parse(
+      run_tool({"run", "-", "-i", "x=iota:1000", "--grid", "2", "--json"}, kSum).out);
+  CHECK(given["grid"] == nlohmann::json{2, 1, 1});
+  CHECK(given["grid_reason"] == "as given");
+  // 37 by 23 pixels: only the caller knows that they are not a square.
+  constexpr std::string_view kImage =
+      "program image workgroup(8, 8) { output o: u32[851]; atomic_add(o[0], 1); }";
+  check_refused(run_tool({"run", "-"}, kImage), kProgram, "pass a grid");
+  check_refused(run_tool({"explain", "-"}, kImage), kProgram, "pass a grid");
+  CHECK(
+      run_tool({"run", "-", "--grid", "5,3", "--limit", "1"}, kImage).out.starts_with("o = 960 "));
   constexpr std::string_view kCount =
       "program count workgroup(4) { output n: u32[9]; atomic_add(n[0], 1); }";
   CHECK(run_tool({"run", "-"}, kCount).out == "n = 12 0 0 0 0 0 0 0 0\n");
@@ -159,7 +180,9 @@ TEST_CASE("--count-out-of-bounds counts each kind") {
                                    " atomic_add(n[far], 1); }");
   CHECK(outcome.code == 0);
   CHECK(outcome.out == "n = 0\n");
-  CHECK(outcome.err == "out of bounds: 2 loads, 1 stores, 1 atomics\n");
+  CHECK(outcome.err ==
+        "out of bounds: 2 loads, 1 stores, 1 atomics\n"
+        "grid: 1 workgroup of 1, for the 1 element of `n`\n");
 }
 
 TEST_CASE("a fixpoint ends when nothing changes, when the flag stays clear, or at its bound") {
@@ -172,14 +195,16 @@ TEST_CASE("a fixpoint ends when nothing changes, when the flag stays clear, or a
     all.insert(all.end(), more.begin(), more.end());
     return run_tool(all, kClimb);
   };
+  const std::string grid = "grid: 1 workgroup of 1, for the 1 element of `x`\n";
   const Outcome flagged = with({"--fixpoint", "20", "--convergence", "flag:changed"});
   CHECK(flagged.out == "x = 5\n");
-  CHECK(flagged.err == "6 passes, converged\n");
+  CHECK(flagged.err == grid + "6 passes, converged\n");
   const Outcome compared = with({"--fixpoint", "20"});
   CHECK(compared.out == "x = 5\n");
-  CHECK(compared.err == "6 passes, converged\n");
+  CHECK(compared.err == grid + "6 passes, converged\n");
   const Outcome bound = with({"--fixpoint", "3"});
   CHECK(bound.out == "x = 3\n");
-  CHECK(bound.err == "3 passes, not converged\n");
-  CHECK(with({"--fixpoint", "20", "--convergence", "none"}).err == "20 passes, not converged\n");
+  CHECK(bound.err == grid + "3 passes, not converged\n");
+  CHECK(with({"--fixpoint", "20", "--convergence", "none"}).err ==
+        grid + "20 passes, not converged\n");
 }

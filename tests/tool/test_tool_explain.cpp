@@ -162,8 +162,4 @@ TEST_CASE("explain reads a program from standard input, and reports what is wron
 TEST_CASE("what runs on the reference is explained for it") {
   const Outcome native = explain("prefix_scan", {"--marked", "--backend", "reference"});
   CHECK(contains(native.out, "  route       native. The backend has grid barriers itself.\n"));
-  const Outcome collective = explain("collectives", {"--marked"});
-  CHECK(collective.code == 0);
-  CHECK(contains(collective.out, "It cannot be cut into segments"));
-  CHECK(contains(collective.out, "collectives runs on the reference"));
 }

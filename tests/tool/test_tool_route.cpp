@@ -16,17 +16,6 @@ Outcome run_auto(std::string_view sample, Arguments more = {}) {
 
 }  // namespace
 
-TEST_CASE("what Vulkan does not run runs on the reference, which is said in one line") {
-  const NoDriver none;
-  const Outcome outcome = run_auto("collectives");
-  check_expected(sample_named("collectives"), outcome);
-  const std::string note =
-      "note: collectives runs on the reference: it has a collective, and the Vulkan backend runs "
-      "one rank\n";
-  CHECK(outcome.err.starts_with(note));
-  CHECK(!contains(outcome.err.substr(note.size()), "note: "));
-}
-
 TEST_CASE("options of the reference alone choose it, which is said in one line") {
   const NoDriver none;
   for (const Arguments& options :
@@ -41,13 +30,9 @@ TEST_CASE("options of the reference alone choose it, which is said in one line")
 
 TEST_CASE("what was given for a device and does nothing is named") {
   const NoDriver none;
-  const Outcome checked = run_auto("collectives", {"--check"});
-  CHECK(contains(checked.err, "; --check does nothing there\n"));
-  CHECK(!contains(checked.err, "equal"));
-  const Outcome more = run_auto("collectives", {"--check", "--mask", "none", "--json"});
-  CHECK(contains(more.err, "; --check and --mask do nothing there\n"));
-  const json body = json::parse(more.out);
-  CHECK(body["checked"] == false);
+  const Outcome outcome = run_auto("saxpy", {"--seed", "7", "--device", "0", "--json"});
+  CHECK(contains(outcome.err, "; --device does nothing there\n"));
+  const json body = json::parse(outcome.out);
   CHECK(body["backend"] == "reference");
   CHECK(body["device"] == "reference interpreter");
 }
@@ -80,10 +65,11 @@ TEST_CASE("options for a device and for the reference do not go together") {
                 "--subgroup-width is for the reference");
 }
 
-TEST_CASE("--backend reference says nothing") {
+TEST_CASE("--backend reference says nothing but the grid that nobody gave") {
   const Outcome outcome = run_sample(sample_named("prefix_scan"));
   check_expected(sample_named("prefix_scan"), outcome);
-  CHECK(outcome.err.empty());
+  CHECK(outcome.err == "grid: 3 workgroups of 16, for the 40 elements of `x`\n");
+  CHECK(run_sample(sample_named("prefix_scan"), {"--grid", "3"}).err.empty());
 }
 
 TEST_CASE("--grid-sync names a form; on the reference that is the host split or none") {

@@ -62,7 +62,9 @@ TEST_CASE("trace writes to standard output, and the results stay away from it") 
     arguments.insert(arguments.end(), to.begin(), to.end());
     const Outcome outcome = run_tool(arguments);
     CHECK(outcome.code == 0);
-    CHECK(outcome.err == "trace: open it in ui.perfetto.dev or in chrome://tracing\n");
+    CHECK(outcome.err ==
+          "grid: 1 workgroup of 64, for the 8 elements of `x`\n"
+          "trace: open it in ui.perfetto.dev or in chrome://tracing\n");
     CHECK(device_slices(read_trace(outcome.out), "reference").size() == 1);
   }
 }
@@ -73,8 +75,10 @@ TEST_CASE("trace writes to a file, and shows the results as run does") {
   const std::string file = scratch.path("trace.json");
   const Outcome outcome = run_tool({"trace", sample.path, "--marked", "--to", file});
   check_expected(sample, outcome);
-  CHECK(outcome.err == "4 passes, converged\ntrace: written to " + file +
-                           "; open it in ui.perfetto.dev or in chrome://tracing\n");
+  CHECK(outcome.err ==
+        "grid: 1 workgroup of 32, for the 8 elements of `reach`\n"
+        "4 passes, converged\ntrace: written to " +
+            file + "; open it in ui.perfetto.dev or in chrome://tracing\n");
   const auto passes = device_slices(read_trace(scratch.read("trace.json")), "reference");
   REQUIRE(passes.size() == 4);
   for (const TraceSlice& pass : passes) CHECK(pass.name == "reachability");

@@ -33,6 +33,13 @@ inline ir::Program add_one() {
       "program add_one workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " if i < len(x) { x[i] = x[i] + 1; } }");
 }
+// One of as many programs as are wanted.
+inline ir::Program add_number(std::uint32_t number) {
+  return valid_program(
+      "program add_number workgroup(4) { readwrite x: u32[];"
+      " let i = invocation.x; if i < len(x) { x[i] = x[i] + " +
+      std::to_string(number) + "; } }");
+}
 inline ir::Program copying() {
   return valid_program(
       "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"

@@ -121,6 +121,17 @@ struct Holder {
   std::unique_ptr<PendingDispatch> pending;
 };
 
+const char* const kSplit =
+    "program split workgroup(1) { readwrite x: u32[1]; x[0] = x[0] + 1; gridsync; x[0] = x[0] * 2; "
+    "}";
+const char* const kNothing = "program nothing workgroup(1) { readwrite x: u32[1]; gridsync; }";
+
+DispatchConfig split() {
+  DispatchConfig config = on_grid(1);
+  config.grid_sync = GridSync::HostSplit;
+  return config;
+}
+
 struct Call {
   std::string_view name;
   bool takes_handle;  // or is one
@@ -160,6 +171,18 @@ std::vector<Call> calls() {
        [](Holder& h) { return plain(h.backend->dispatch_async(add_one(), {h.bytes})); }},
       {"dispatch_borrowed_async", false,
        [](Holder& h) { return plain(h.backend->dispatch_borrowed_async(add_one(), h.payloads)); }},
+      {"a host split", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch(valid_program(kSplit), {h.bytes}, split()));
+       }},
+      {"a host split that launches nothing", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch(valid_program(kNothing), {h.bytes}, split()));
+       }},
+      {"a host split under way", false,
+       [](Holder& h) {
+         return plain(h.backend->dispatch_async(valid_program(kSplit), {h.bytes}, split()));
+       }},
       {"allocate_resident", false,
        [](Holder& h) { return plain(h.backend->allocate_resident(4)); }},
       {"allocate_resident_many", false,

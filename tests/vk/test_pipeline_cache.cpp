@@ -5,14 +5,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <thread>
 
 #include "felsite/vulkan.h"
-#include "felsite/warnings.h"
 #include "support/own_process.h"
 #include "support/scratch_folder.h"
 #include "vk/backend_on_device.h"
+#include "vk/collected_warnings.h"
 #include "vk/pipeline_cache_file.h"
 
 using namespace felsite;
@@ -39,29 +38,6 @@ void check_refused(const std::filesystem::path& file, std::string_view identity 
   CHECK(read.warning.find(file.string()) != std::string::npos);
 }
 
-// Collects warnings while it lives.
-class Warnings {
- public:
-  Warnings() {
-    set_warning_handler([this](std::string_view sentence) {
-      const std::lock_guard lock(mutex_);
-      sentences_.emplace_back(sentence);
-    });
-  }
-  ~Warnings() { set_warning_handler(nullptr); }
-  Warnings(const Warnings&) = delete;
-  Warnings& operator=(const Warnings&) = delete;
-
-  std::vector<std::string> take() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(sentences_, {});
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> sentences_;
-};
-
 std::unique_ptr<vk::VulkanBackend> open_with_cache(const std::filesystem::path& folder) {
   vk::BackendSettings settings = settings_for();
   settings.cache_folder = folder;
@@ -74,13 +50,6 @@ std::uint64_t use_cache(const std::filesystem::path& folder) {
   CHECK(backend->pipeline_cache_snapshot().disk_in_use);
   CHECK(still_works(*backend));
   return backend->pipeline_cache_snapshot().disk_bytes;
-}
-
-ir::Program add_number(std::uint32_t number) {
-  return valid_program(
-      "program add_number workgroup(4) { readwrite x: u32[];"
-      " let i = invocation.x; if i < len(x) { x[i] = x[i] + " +
-      std::to_string(number) + "; } }");
 }
 
 }  // namespace
@@ -323,7 +292,7 @@ TEST_CASE("several backends close on one cache at once") {
 
 TEST_CASE("programs are compiled once, and the least recently used go first") {
   const auto device = must(vk::open_device());
-  const auto pipelines = must(vk::Pipelines::make(*device, std::nullopt, 2));
+  const auto pipelines = must(vk::Pipelines::make(*device, std::nullopt, {.entries = 2}));
   const auto figures = [&] {
     const PipelineCacheSnapshot now = pipelines->snapshot();
     return std::array{now.entries, now.hits, now.misses, now.evictions};

@@ -6,6 +6,7 @@
 
 #include "support/skip.h"
 #include "vk/hand_made_kernels.h"
+#include "vk/kernel_status.h"
 #include "vk/run_kernel.h"
 
 using namespace felsite;
@@ -107,6 +108,8 @@ TEST_CASE("a bound kernel goes on where its last submission ended, until it is w
 }
 
 TEST_CASE("what a kernel reports becomes an error, and the next run starts clean") {
+  constexpr std::uint32_t kTrapped = 1;
+  constexpr std::uint32_t kLoopBudget = 2;
   const auto device = open_test_device();
   const HandMade made = report_status();
   const auto prepared = PreparedKernel::prepare(*device, made.kernel, made.program);
@@ -117,7 +120,7 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   };
   CHECK(run({0, 0, 0, 0}));
 
-  auto failed = run({0, 0, codegen::Status::Trapped, 0});
+  auto failed = run({0, 0, kTrapped, kTrapped});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::Trapped);
   CHECK(failed.error().message == "Trap `bad_state` at address 102 in invocation (2, 0, 0).");
@@ -128,13 +131,15 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   CHECK(failed.error().context.program == "report_status");
   CHECK(failed.error().context.device == device->snapshot().name);
 
-  failed = run({0, codegen::Status::LoopBudgetExceeded, 0, 0});
+  failed = run({0, kLoopBudget, kTrapped, 0});
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::LoopBudgetExceeded);
 
-  failed = run({77, 0, 0, 0});
-  REQUIRE_FALSE(failed);
-  CHECK(failed.error().code == ErrorCode::DispatchFailed);
+  for (const std::uint32_t senseless : {3U, 4U}) {
+    failed = run({senseless, 0, 0, 0});
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().code == ErrorCode::DispatchFailed);
+  }
 
   const Words trapping{0, 0, 0, 1};
   const ByteSpan input = span_of(trapping);
@@ -146,6 +151,32 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   CHECK(bound->write_inputs({&fine_input, 1}));
   CHECK(bound->submit_and_wait(3));
   check_silent_layers();
+}
+
+TEST_CASE("the last invocation that a report can name, and those past it") {
+  using Status = codegen::StatusWords;
+  codegen::Kernel kernel;
+  kernel.trap_tags = {"far"};
+  const auto error_of_index = [&](std::uint32_t index) {
+    Words words(kernel.status_words());
+    const std::uint32_t key = ~index;
+    words[Status::kKey] = key;
+    words[Status::kWidth] = 65'536;
+    words[Status::kHeight] = 65'536;
+    words[Status::kTags] = key;
+    for (std::uint32_t digit = 0; digit < Status::kDigits; ++digit) {
+      words[Status::kAddress + digit * Status::kDigitValues + digit] = key;
+    }
+    return vk::error_of(words, kernel);
+  };
+  const Error last = error_of_index(0xFFFF'FFFD);
+  CHECK(last.code == ErrorCode::Trapped);
+  REQUIRE(last.context.trap);
+  CHECK(last.context.trap->invocation == std::array<std::uint32_t, 3>{65'533, 65'535, 0});
+  CHECK(last.context.trap->address == 0x7654'3210);
+  const Error past = error_of_index(0xFFFF'FFFE);
+  CHECK(past.code == ErrorCode::UnsupportedFeature);
+  CHECK_FALSE(past.fix.empty());
 }
 
 TEST_CASE("what the device cannot run is refused with limit and request") {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "dispatch/hazard_oracle.h"
 #include "support/sequence_plans.h"
@@ -98,6 +100,13 @@ void check_order(const LaidOut& made) {
   add(CommandKind::Kernel, made.sequence.prefix.size(), always);
   check(prologue);
   if (made.sequence.count > 0) add(CommandKind::Kernel, made.sequence.repeated.size(), always);
+  // Each of several runs of what traps closes the reports of the next.
+  const bool traps = std::ranges::any_of(made.sequence.repeated, [](const vk::KernelStep& step) {
+    return !step.kernel->kernel.trap_tags.empty();
+  });
+  const bool closes = made.sequence.count > 1 && traps;
+  CHECK(made.layout.reports.has_value() == closes);
+  if (closes) expected.push_back({CommandKind::Close, 0});
   check(block);
   add(CommandKind::CopyOut, made.sequence.reads.size(),
       [&](std::uint32_t i) { return made.layout.read_offsets[i] != kNotStaged; });
@@ -107,29 +116,79 @@ void check_order(const LaidOut& made) {
   check(epilogue);
 }
 
-// By the rule: what the device has to write first the host cannot write before it.
-void check_staging(const LaidOut& made, const vk::MemoryStrategy& strategy) {
-  std::vector<BufferSlice> by_device;
-  for (const vk::FillStep& fill : made.sequence.fills) by_device.push_back(fill.target);
+// Which of the fills and uploads last wrote each byte of each buffer; 0: none.
+using Writers = std::map<const vk::Buffer*, std::vector<std::uint32_t>>;
+void write(Writers& writers, const BufferSlice& target, std::uint32_t writer) {
+  auto& bytes = writers[target.buffer.get()];
+  bytes.resize(target.buffer->range());
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(target.offset), target.bytes, writer);
+}
+
+// The contract: all fills, then all uploads, each in their order.
+Writers in_order(const vk::Sequence& sequence) {
+  Writers writers;
+  std::uint32_t writer = 0;
+  for (const vk::FillStep& fill : sequence.fills) write(writers, fill.target, ++writer);
+  for (const BufferSlice& upload : sequence.uploads) write(writers, upload, ++writer);
+  return writers;
+}
+
+// What happens: the host writes in place before anything is submitted, then come the commands.
+Writers as_laid_out(const LaidOut& made) {
+  Writers writers;
+  const auto& [fills, uploads] = std::tie(made.sequence.fills, made.sequence.uploads);
+  const auto number = [&](std::size_t upload) {
+    return static_cast<std::uint32_t>(fills.size() + upload + 1);
+  };
+  for (std::size_t i = 0; i < uploads.size(); ++i) {
+    if (made.layout.upload_offsets[i] == kNotStaged) write(writers, uploads[i], number(i));
+  }
+  for (const vk::Command& command : made.layout.commands[0]) {
+    if (command.kind == CommandKind::Fill) {
+      write(writers, fills[command.index].target, command.index + 1);
+    }
+    if (command.kind == CommandKind::CopyIn) {
+      write(writers, uploads[command.index], number(command.index));
+    }
+  }
+  return writers;
+}
+
+// The parts of a staging buffer lie in it, each apart from the others.
+void check_apart(const std::vector<std::uint64_t>& offsets, const std::vector<BufferSlice>& slices,
+                 std::uint64_t bytes) {
+  REQUIRE(offsets.size() == slices.size());
   std::vector<std::pair<std::uint64_t, std::uint64_t>> staged;
-  for (std::size_t i = 0; i < made.sequence.uploads.size(); ++i) {
-    const BufferSlice& upload = made.sequence.uploads[i];
-    const bool waits = std::ranges::any_of(
-        by_device, [&](const BufferSlice& earlier) { return share_bytes(earlier, upload); });
-    const bool expected = upload.bytes != 0 && (waits || !strategy.writes_in_place);
-    const std::uint64_t at = made.layout.upload_offsets[i];
-    CHECK((at != kNotStaged) == expected);
-    if (!expected) continue;
-    by_device.push_back(upload);
-    staged.emplace_back(at, at + upload.bytes);
-    CHECK(at % 4 == 0);
-    CHECK(at + upload.bytes <= made.layout.upload_bytes);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] == kNotStaged) continue;
+    CHECK(slices[i].bytes != 0);
+    CHECK(offsets[i] % 4 == 0);
+    CHECK(offsets[i] + slices[i].bytes <= bytes);
+    staged.emplace_back(offsets[i], offsets[i] + slices[i].bytes);
   }
   std::ranges::sort(staged);
   for (std::size_t i = 1; i < staged.size(); ++i) CHECK(staged[i - 1].second <= staged[i].first);
+}
+
+void check_staging(const LaidOut& made, const vk::MemoryStrategy& strategy) {
+  CHECK(as_laid_out(made) == in_order(made.sequence));
+  check_apart(made.layout.upload_offsets, made.sequence.uploads, made.layout.upload_bytes);
+  check_apart(made.layout.read_offsets, made.sequence.reads, made.layout.read_bytes);
+  // Where the host can write, nothing is staged that shares no byte with anything before it.
+  const auto& uploads = made.sequence.uploads;
+  for (std::size_t i = 0; i < uploads.size(); ++i) {
+    const auto shares = [&](const BufferSlice& other) { return share_bytes(other, uploads[i]); };
+    const bool is_alone =
+        std::ranges::none_of(made.sequence.fills, shares, &vk::FillStep::target) &&
+        std::none_of(uploads.begin(), uploads.begin() + static_cast<std::ptrdiff_t>(i), shares);
+    const bool is_staged = made.layout.upload_offsets[i] != kNotStaged;
+    if (strategy.writes_in_place && is_alone) CHECK_FALSE(is_staged);
+    if (!strategy.writes_in_place) CHECK(is_staged == (uploads[i].bytes != 0));
+  }
   for (std::size_t i = 0; i < made.sequence.reads.size(); ++i) {
-    const bool expected = made.sequence.reads[i].bytes != 0 && !strategy.reads_in_place;
-    CHECK((made.layout.read_offsets[i] != kNotStaged) == expected);
+    const bool is_staged = made.layout.read_offsets[i] != kNotStaged;
+    const bool is_needed = !strategy.reads_in_place && made.sequence.reads[i].bytes != 0;
+    CHECK(is_staged == is_needed);
   }
 }
 
@@ -143,7 +202,12 @@ void check_control(const LaidOut& made, std::uint64_t alignment) {
       CHECK(control[i].status.has_value() == kernel.status_binding.has_value());
       CHECK(control[i].parameters.empty() == !kernel.parameter_binding.has_value());
       if (control[i].status) {
-        blocks.emplace_back(*control[i].status, *control[i].status + sizeof(codegen::Status));
+        const std::uint64_t at = *control[i].status;
+        blocks.emplace_back(at, at + vk::status_bytes(kernel));
+        const bool shares = made.layout.reports && &steps == &made.sequence.repeated;
+        const std::uint64_t end =
+            shares ? *made.layout.reports + vk::kReportBytes : blocks.back().second;
+        CHECK(at + control[i].status_range == end);
       }
       for (const std::uint64_t at : control[i].parameters) {
         blocks.emplace_back(at, at + 4 * steps[i].parameters.size());
@@ -152,6 +216,9 @@ void check_control(const LaidOut& made, std::uint64_t alignment) {
   };
   collect(made.sequence.prefix, made.layout.prefix_control);
   collect(made.sequence.repeated, made.layout.repeated_control);
+  if (made.layout.reports) {
+    blocks.emplace_back(*made.layout.reports, *made.layout.reports + vk::kReportBytes);
+  }
   std::ranges::sort(blocks);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     CHECK(blocks[i].first % alignment == 0);
@@ -272,6 +339,13 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
         .reads = {{.buffer = buffers[1]}}};
     const LaidOut made = lay_out(*engine, all);
     check_all(made, *engine);
+    // What comes too early is seen: the upload over the fill, written before it.
+    LaidOut early = made;
+    early.layout.upload_offsets[1] = kNotStaged;
+    std::erase_if(early.layout.commands[0], [](const vk::Command& command) {
+      return command.kind == CommandKind::CopyIn && command.index == 1;
+    });
+    CHECK(as_laid_out(early) != in_order(early.sequence));
     const auto& staged = made.layout.upload_offsets;
     // The second is over the fill, the third over the second.
     CHECK((staged[0] != kNotStaged) == !strategy.writes_in_place);

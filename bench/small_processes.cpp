@@ -1,6 +1,10 @@
-#include "cold_start.h"
+#include "small_processes.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -18,6 +22,13 @@ constexpr int kFailed = 1;
 std::vector<char> read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::uint32_t> read_module(const std::filesystem::path& folder) {
+  const std::vector<char> bytes = read_file(folder / kModuleFile);
+  std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
+  std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
+  return words;
 }
 
 // A program that ships its module and keeps a pipeline cache beside it.
@@ -39,9 +50,7 @@ class RawProgram {
   RawProgram& operator=(const RawProgram&) = delete;
 
   bool run() {
-    const std::vector<char> bytes = read_file(folder_ / kColdStartModule);
-    std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
-    std::memcpy(words.data(), bytes.data(), words.size() * sizeof(std::uint32_t));
+    const std::vector<std::uint32_t> words = read_module(folder_);
     const RawKernel kernel(device_, words, cache_);
     const Bytes from = step_contents();
     const RawBuffer buffer(device_, from.size());
@@ -72,6 +81,27 @@ class RawProgram {
   bool is_new_ = false;
 };
 
+// What the kernel says that this process had at most; 0 where it does not say.
+std::uint64_t peak_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) << 10;
+  }
+  return 0;
+}
+
+int say_peak(const Bytes& result) {
+  const std::vector<std::byte>& bytes = result;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &bytes[i], 4);
+    sum = sum * 31 + word;
+  }
+  fmt::print("{} {}\n", peak_bytes(), sum);
+  return kEndedWell;
+}
+
 }  // namespace
 
 int cold_start_felsite() {
@@ -84,6 +114,32 @@ int cold_start_felsite() {
 
 int cold_start_raw(const std::filesystem::path& folder, const RawChoice& choice) {
   return RawProgram(folder, must(RawDevice::open(choice))).run() ? kEndedWell : kFailed;
+}
+
+int peak_felsite(std::uint32_t elements) {
+  const ir::Program program = program_of(kSaxpy, ir::FloatMode::Fast);
+  const Workload workload = workload_of(program, elements);
+  const auto backend = must(make_vulkan_backend());
+  const std::vector<Bytes> results =
+      must(backend->dispatch(program, workload.inputs, {.grid_override = workload.grid}));
+  return say_peak(results[0]);
+}
+
+int peak_raw(const std::filesystem::path& folder, const RawChoice& choice, std::uint32_t elements) {
+  const Workload workload = workload_of(program_of(kSaxpy, ir::FloatMode::Fast), elements);
+  const std::uint64_t bytes = std::uint64_t{elements} * 4;
+  RawPasses passes(must(RawDevice::open(choice)), std::array{read_module(folder)},
+                   std::array{bytes, bytes}, 1);
+  passes.record([&] {
+    passes.use_kernel(0);
+    passes.push(0, std::array{elements});
+    passes.dispatch(peer_grid(kSaxpy, elements)[0]);
+  });
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::memcpy(passes.mapped(i), workload.inputs[i].data(), bytes);
+  }
+  passes.run();
+  return say_peak({passes.mapped(1), passes.mapped(1) + bytes});
 }
 
 }  // namespace felsite::bench

@@ -1,0 +1,16 @@
+// How much memory the host has, and how much of it is free.
+#pragma once
+
+#include <cstdint>
+
+namespace felsite::base {
+
+struct HostMemory {
+  std::uint64_t total = 0;      // of the machine, or of the control group, whichever is less
+  std::uint64_t available = 0;  // of that: free, or free as soon as somebody asks
+};
+
+// What Linux says. Where it says nothing: all of the machine's memory.
+HostMemory host_memory();
+
+}  // namespace felsite::base

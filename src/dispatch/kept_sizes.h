@@ -1,0 +1,34 @@
+// How much memory the buffers take that Felsite adds to a program which is cut at grid barriers:
+// known, and compared with the limits, before anything is allocated.
+#pragma once
+
+#include "felsite/grid_sync.h"
+
+namespace felsite::dispatch {
+
+struct KeptLimits {
+  std::uint64_t memory = UINT64_MAX;   // for all of it
+  std::uint64_t binding = UINT64_MAX;  // for each buffer
+};
+
+struct KeptSizes {
+  std::vector<std::uint64_t> spills{};  // bytes, by number
+  std::uint64_t group_spill = 0;
+  std::vector<std::uint64_t> kept{};  // in the order of GridSyncPlan::kept, in whole words
+  std::uint64_t total = 0;
+};
+
+// DeviceOutOfMemory where all of it exceeds the memory, UnsupportedFeature where one buffer exceeds
+// a binding or the 32 bits of an index. The message says what was added, and for what.
+Result<KeptSizes> size_kept(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid,
+                            const KeptLimits& limits);
+
+// For GridSyncOptions::words_per_spill: as many as fit one binding, and at least one.
+std::uint32_t spill_words_that_fit(const ir::Program& program,
+                                   const std::array<std::uint32_t, 3>& grid, std::uint64_t binding);
+
+// All invocations of a grid; absent where 64 bits do not count them.
+std::optional<std::uint64_t> invocations_of(const ir::Program& program,
+                                            const std::array<std::uint32_t, 3>& grid);
+
+}  // namespace felsite::dispatch

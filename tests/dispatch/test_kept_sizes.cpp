@@ -1,0 +1,150 @@
+// Sizes of what is kept across grid barriers: both sides of every limit, and nothing that wraps.
+#include "dispatch/byte_sum.h"
+#include "dispatch/kept_sizes.h"
+#include "felsite/explain.h"
+#include "support/run_program.h"
+
+using namespace felsite;
+using namespace felsite::test;
+using dispatch::size_kept;
+using Grid = std::array<std::uint32_t, 3>;
+
+namespace {
+
+// One word of each invocation.
+const char* const kOneWord = R"(program one workgroup(1) {
+  readwrite x: u32[4];
+  let v = x[invocation.x];
+  x[invocation.x] = v + 1;
+  gridsync;
+  x[invocation.x] = v + 2;
+})";
+
+// Workgroup memory of three bytes, and nothing else.
+const char* const kThreeBytes = R"(program three workgroup(1) {
+  readwrite x: u32[4];
+  workgroup w: u8[3];
+  w[0] = u8(x[0]);
+  gridsync;
+  x[0] = u32(w[0]);
+})";
+
+GridSyncPlan plan_of(const char* text, const GridSyncOptions& options = {}) {
+  auto plan = plan_grid_sync(valid_program(text), options);
+  REQUIRE(plan.has_value());
+  return std::move(*plan);
+}
+
+Error error_for(const GridSyncPlan& plan, const Grid& grid, const dispatch::KeptLimits& limits) {
+  const auto sizes = size_kept(plan, grid, limits);
+  REQUIRE(!sizes.has_value());
+  CHECK(!sizes.error().fix.empty());
+  CHECK(sizes.error().context.program == plan.program.name());
+  return sizes.error();
+}
+
+}  // namespace
+
+TEST_CASE("what is kept is counted by lanes, groups and words") {
+  const GridSyncPlan plan = plan_of(kOneWord);
+  CHECK(kept_bytes(plan, {5, 3, 2}) == 120);
+  const auto sizes = size_kept(plan, {5, 3, 2}, {});
+  REQUIRE(sizes.has_value());
+  CHECK(sizes->total == 120);
+  CHECK(sizes->spills == std::vector<std::uint64_t>{120});
+  CHECK(kept_bytes(plan, {0, 3, 2}) == 0);
+  const GridSyncPlan bytes = plan_of(kThreeBytes);
+  const auto rounded = size_kept(bytes, {3, 1, 1}, {});
+  REQUIRE(rounded.has_value());
+  CHECK(rounded->kept == std::vector<std::uint64_t>{12});
+}
+
+TEST_CASE("what 64 bits do not count is absent, and an error where it is needed") {
+  const GridSyncPlan plan = plan_of(kOneWord);
+  CHECK(kept_bytes(plan, {1u << 31, 1u << 30, 1}) == std::uint64_t{1} << 63);
+  for (const Grid grid : {Grid{1u << 31, 1u << 31, 1}, Grid{1u << 30, 1u << 31, 2},
+                          Grid{UINT32_MAX, UINT32_MAX, UINT32_MAX}}) {
+    CHECK(!kept_bytes(plan, grid).has_value());
+    const Error error = error_for(plan, grid, {});
+    CHECK(error.code == ErrorCode::DeviceOutOfMemory);
+    CHECK(error.context.requested == UINT64_MAX);
+  }
+  // A program that keeps nothing may have any grid.
+  const GridSyncPlan nothing =
+      plan_of("program n workgroup(1) { readwrite x: u32[1]; x[0] = 1; gridsync; x[0] = 2; }");
+  CHECK(kept_bytes(nothing, {UINT32_MAX, UINT32_MAX, UINT32_MAX}) == 0);
+  CHECK(size_kept(nothing, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {0, 0}).has_value());
+}
+
+TEST_CASE("memory, binding and index each have a limit with two sides") {
+  const GridSyncPlan plan = plan_of(kOneWord);
+  CHECK(size_kept(plan, {10, 1, 1}, {.memory = 40}).has_value());
+  const Error memory = error_for(plan, {10, 1, 1}, {.memory = 39});
+  CHECK(memory.code == ErrorCode::DeviceOutOfMemory);
+  CHECK(memory.context.requested == 40);
+  CHECK(memory.context.available == 39);
+  CHECK(memory.message.find("1 word of each invocation") != std::string::npos);
+
+  CHECK(size_kept(plan, {10, 1, 1}, {.binding = 40}).has_value());
+  const Error binding = error_for(plan, {10, 1, 1}, {.binding = 39});
+  CHECK(binding.code == ErrorCode::UnsupportedFeature);
+  CHECK(binding.context.requested == 40);
+  CHECK(binding.context.available == 39);
+
+  // The number of the last word is the largest of 32 bits.
+  CHECK(size_kept(plan, {UINT32_MAX, 1, 1}, {}).has_value());
+  const Error index = error_for(plan, {65536, 65536, 1}, {});
+  CHECK(index.code == ErrorCode::UnsupportedFeature);
+  CHECK(index.message.find("32 bits") != std::string::npos);
+}
+
+TEST_CASE("as many words go into one spill as fit its binding, and at least one") {
+  const ir::Program program = valid_program(kOneWord);
+  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 400) == 10);
+  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 399) == 9);
+  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 40) == 1);
+  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 39) == 1);
+  CHECK(dispatch::spill_words_that_fit(program, {1u << 31, 1u << 31, 4}, UINT64_MAX) == 1);
+  CHECK(dispatch::spill_words_that_fit(program, {0, 1, 1}, 40) == 0);
+}
+
+TEST_CASE("a sum of bytes that 64 bits do not count has no number") {
+  using dispatch::ByteSum;
+  const std::uint64_t half = std::uint64_t{1} << 63;
+  ByteSum sum(half);
+  CHECK(sum.value().bytes == half);
+  CHECK(sum.times(1).value().bytes == half);
+  CHECK(!sum.times(2).value().bytes.has_value());
+  sum += ByteSum(half - 1);
+  CHECK(sum.value().bytes == UINT64_MAX);
+  sum += ByteSum(1);
+  CHECK(!sum.value().bytes.has_value());
+  CHECK(!sum.value().formula.empty());
+  const ByteSum lanes(8, "invocations", half / 4);
+  CHECK(lanes.value().bytes == std::nullopt);
+  CHECK(lanes.value().formula == "8·invocations");
+  CHECK(ByteSum(8, "invocations", half / 4 - 1).value().bytes == UINT64_MAX - 7);
+}
+
+TEST_CASE("an absurd grid is explained by the error that a run gives") {
+  DeviceProfile device;
+  device.name = "made up";
+  device.max_workgroup_size = {128, 128, 64};
+  device.max_workgroup_invocations = 128;
+  device.max_storage_buffer_bytes = std::uint64_t{1} << 27;
+  const ir::Program program = valid_program(kOneWord);
+  for (const Grid grid : {Grid{65536, 65536, 65536}, Grid{1u << 30, 1u << 31, 1},
+                          Grid{65536, 65536, 1}, Grid{(1u << 25) + 1, 1, 1}}) {
+    for (const GridSync form : {GridSync::Automatic, GridSync::HostSplit, GridSync::Resident}) {
+      DispatchConfig config;
+      config.grid_override = grid;
+      config.grid_sync = form;
+      const auto explanation = explain(program, config, {}, device);
+      REQUIRE(!explanation.has_value());
+      CHECK(explanation.error().message.find("Felsite needs") != std::string::npos);
+    }
+  }
+  DispatchConfig config;
+  config.grid_override = Grid{1u << 25, 1, 1};
+  CHECK(explain(program, config, {}, device).has_value());
+}
