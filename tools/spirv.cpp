@@ -10,6 +10,7 @@
 #include "command_help.h"
 #include "commands.h"
 #include "felsite/kernel.h"
+#include "felsite/printable.h"
 #include "files.h"
 #include "mask.h"
 #include "output.h"
@@ -31,6 +32,14 @@ struct SpirvArguments {
   std::string output;
 };
 
+// A module names its file and what is in the program.
+std::string printable_lines_of(const std::string& assembly) {
+  std::string result;
+  std::istringstream lines(assembly);
+  for (std::string line; std::getline(lines, line);) result += printable(line) + "\n";
+  return result;
+}
+
 // The C interface: its strings are the library's own, also where that is built with other checks
 // of the standard library than this tool.
 Result<std::string> disassemble(const std::vector<std::uint32_t>& words) {
@@ -45,7 +54,7 @@ Result<std::string> disassemble(const std::vector<std::uint32_t>& words) {
   const std::unique_ptr<spv_text_t, decltype(&spvTextDestroy)> owned_text(text, spvTextDestroy);
   const std::unique_ptr<spv_diagnostic_t, decltype(&spvDiagnosticDestroy)> owned_problem(
       problem, spvDiagnosticDestroy);
-  if (result == SPV_SUCCESS) return std::string(text->str, text->length);
+  if (result == SPV_SUCCESS) return printable_lines_of(std::string(text->str, text->length));
   return std::unexpected(Error{
       .code = ErrorCode::KernelCompileFailed,
       .message = fmt::format("The module cannot be shown: {}.",

@@ -97,6 +97,16 @@ TEST_CASE("escapes: the file, the line and the words of a finding") {
   check_harmless(run_tool({"fmt", "--check", path}));
 }
 
+TEST_CASE("escapes: the names in an assembly") {
+  const Scratch scratch;
+  const std::string path = scratch.write(
+      kOdd, "program p workgroup(1) { output o: u32[1]; region \"r\x1b[31m\" { o[0] = 7; } }");
+  const Outcome outcome = run_tool({"spirv", path});
+  CHECK(outcome.code == 0);
+  check_harmless(outcome);
+  CHECK(contains(outcome.out, kShown));
+}
+
 TEST_CASE("escapes: valid text of other scripts stays readable") {
   const Scratch scratch;
   CHECK(contains(run_tool({"check", scratch.path("größe-日本.fels")}).err, "größe-日本.fels"));
