@@ -197,7 +197,12 @@ class Way {
   }
 
   std::vector<BufferSlice> way_buffers() const {
-    return {BufferSlice{shape_words_, 0, shapes_.size() * 4}, slice(0, next_word_)};
+    std::vector<BufferSlice> buffers;
+    buffers.reserve(
+        3);  // the end of a pass may add one, and g++ 14 warns where that has to move them
+    buffers.push_back(BufferSlice{shape_words_, 0, shapes_.size() * 4});
+    buffers.push_back(slice(0, next_word_));
+    return buffers;
   }
 
   Result<KernelStep> way_on(std::uint32_t s) {
