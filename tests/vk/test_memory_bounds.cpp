@@ -155,11 +155,12 @@ TEST_CASE("without a budget of the host the device's own holds") {
 TEST_CASE("what only dropped pipelines have used goes with them") {
   const auto backend = open_backend();
   const auto entries = [&] { return backend->pipeline_cache_snapshot().entries; };
+  const DispatchConfig plain;
   const auto kept = [&] { return backend->metric_snapshot().recordings_kept; };
   {
     std::vector<std::unique_ptr<CompiledPipeline>> pipelines;
     for (std::uint32_t i = 1; i <= 200; ++i) {
-      pipelines.push_back(must(backend->compile(add_number(i), {})));
+      pipelines.push_back(must(backend->compile(add_number(i), plain)));
       if (i <= 20) must(pipelines.back()->dispatch({Bytes(64)}));
     }
     CHECK(entries() == 200);
@@ -170,10 +171,17 @@ TEST_CASE("what only dropped pipelines have used goes with them") {
   CHECK(kept() == 0);
   CHECK(backend->pipeline_cache_snapshot().bytes == 0);
   CHECK(backend->metric_snapshot().recording_bytes == 0);
+}
 
+TEST_CASE("what two pipelines or plain dispatches have used stays for the other") {
+  const auto backend = open_backend();
+  const auto entries = [&] { return backend->pipeline_cache_snapshot().entries; };
+  const DispatchConfig plain;
+  DispatchConfig labelled;
+  labelled.label = "two";
   // Two owners: the last one counts. Another configuration is an owner of its own.
-  auto one = must(backend->compile(add_number(1), {}));
-  auto two = must(backend->compile(add_number(1), {.label = "two"}));
+  auto one = must(backend->compile(add_number(1), plain));
+  auto two = must(backend->compile(add_number(1), labelled));
   one.reset();
   CHECK(entries() == 1);
   must(two->dispatch({Bytes(64)}));
@@ -182,27 +190,31 @@ TEST_CASE("what only dropped pipelines have used goes with them") {
 
   // Plain dispatches want it too: it stays as long as there is room.
   must(backend->dispatch(add_number(2), {Bytes(64)}));
-  two = must(backend->compile(add_number(2), {}));
+  two = must(backend->compile(add_number(2), plain));
   two.reset();
   CHECK(entries() == 1);
   const std::uint64_t misses = backend->pipeline_cache_snapshot().misses;
   must(backend->dispatch(add_number(2), {Bytes(64)}));
   CHECK(backend->pipeline_cache_snapshot().misses == misses);
+}
 
-  // Kernels that depend on the grid, and what was run on resident buffers.
+TEST_CASE("kernels that depend on the grid and runs on resident buffers go with their pipeline") {
+  const auto backend = open_backend();
+  const auto entries = [&] { return backend->pipeline_cache_snapshot().entries; };
+  const DispatchConfig plain;
   const auto resident = must(backend->allocate_resident(64));
-  auto three = must(backend->compile(add_number(3), {}));
+  auto three = must(backend->compile(add_number(3), plain));
   must(three->dispatch_resident(std::array{resident}));
   three.reset();
-  CHECK(entries() == 1);
+  CHECK(entries() == 0);
   const ir::Program synced = valid_program(
       "program synced workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " let next = x[(i + 1) % len(x)]; gridsync; x[i] = x[i] + next; }");
-  auto four = must(backend->compile(synced, {}));
+  auto four = must(backend->compile(synced, plain));
   must(four->dispatch({Bytes(64)}));
-  CHECK(entries() > 1);
+  CHECK(entries() > 0);
   four.reset();
-  CHECK(entries() == 1);
+  CHECK(entries() == 0);
   CHECK(still_works(*backend));
 }
 
@@ -293,7 +305,7 @@ TEST_CASE("the driver gives back what it keeps of dropped pipelines") {
   const auto backend = open_backend(std::move(settings));
   std::vector<std::unique_ptr<CompiledPipeline>> pipelines;
   for (std::uint32_t i = 0; i < 200; ++i) {
-    pipelines.push_back(must(backend->compile(add_number(i), {})));
+    pipelines.push_back(must(backend->compile(add_number(i), DispatchConfig())));
   }
   CHECK(backend->pipeline_cache_snapshot().driver_bytes == 200'000);
   pipelines.resize(50);
