@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "felsite/kernel.h"
-#include "felsite/text.h"
+#include "support/run_program.h"
 #include "vk/device_capabilities.h"
 #include "vk/device_plan.h"
 #include "vk/made_up_devices.h"
@@ -118,12 +118,6 @@ const std::vector<Lie>& lies() {
 std::vector<DeviceSnapshot> honest_devices() {
   return {bare_device(),       discrete_device(), rebar_device(),
           integrated_device(), software_device(), portability_device()};
-}
-
-ir::Program valid_program(std::string_view text) {
-  auto program = ir::parse(text);
-  REQUIRE(program.has_value());
-  return *program;
 }
 
 // One for each kind of limit.
