@@ -75,10 +75,21 @@ void declare_modes(Emitter& e) {
           spv::ExecutionMode::RoundingModeRTE, 64);
 }
 
+// As masks take it; beyond, sizes are no sizes.
+constexpr std::uint32_t kLargestSubgroup = 128;
+
 Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
                              const LowerOptions& options) {
   const ir::Program& program = segment.program;
   Capabilities mask = given;
+  if (mask.subgroup_size == 0 || mask.subgroup_size > kLargestSubgroup) {
+    return std::unexpected(
+        Error{.code = ErrorCode::UnsupportedFeature,
+              .message = fmt::format("A subgroup size of {} is not from 1 to {}.",
+                                     mask.subgroup_size, kLargestSubgroup),
+              .fix = "give the mask the size that the device states.",
+              .context = {}});
+  }
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {

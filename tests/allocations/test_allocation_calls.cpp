@@ -105,10 +105,10 @@ const std::vector<Call>& calls() {
        [] {
          return answer(explain(keep(), {.grid_override = {{2, 1, 1}}}, {}, DeviceProfile{}));
        }},
-      {"check_vulkan_mask", [] { return answer(check_vulkan_mask("none,int64,transfer_queue")); }},
+      {"check_vulkan_mask",
+       [] { return answer(check_vulkan_mask("none,int64,storage8,storage16,transfer_queue")); }},
       {"list_vulkan_devices", [] { return answer(list_vulkan_devices()); }},
       {"vulkan_capabilities", [] { return answer(vulkan_capabilities()); }},
-      {"make_vulkan_backend", [] { return answer(make_vulkan_backend()); }},
       {"make_backend", [] { return answer(make_backend("reference")); }},
   };
   return all;

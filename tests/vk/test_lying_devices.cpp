@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "felsite/kernel.h"
-#include "felsite/text.h"
+#include "support/run_program.h"
 #include "vk/device_capabilities.h"
 #include "vk/device_plan.h"
 #include "vk/made_up_devices.h"
@@ -120,22 +120,16 @@ std::vector<DeviceSnapshot> honest_devices() {
           integrated_device(), software_device(), portability_device()};
 }
 
-ir::Program program_of(std::string_view text) {
-  auto program = ir::parse(text);
-  REQUIRE(program.has_value());
-  return *program;
-}
-
 // One for each kind of limit.
 const std::vector<ir::Program>& programs() {
   static const std::vector<ir::Program> all{
-      program_of("program plain workgroup(64) { readonly x: f32[]; readwrite y: f32[];"
-                 " let i = invocation.x; if i < len(y) { y[i] = y[i] + 2.0 * x[i]; } }"),
-      program_of("program shared workgroup(64) { readwrite y: u32[]; workgroup t: u32[64];"
-                 " let i = local.x; t[i] = y[i]; barrier; y[i] = t[63 - i]; }"),
-      program_of("program sum workgroup(64) { readonly x: u32[]; output s: u32[1];"
-                 " let total = subgroup_add(x[invocation.x]);"
-                 " if subgroup_lane == 0 { atomic_add(s[0], total); } }"),
+      valid_program("program plain workgroup(64) { readonly x: f32[]; readwrite y: f32[];"
+                    " let i = invocation.x; if i < len(y) { y[i] = y[i] + 2.0 * x[i]; } }"),
+      valid_program("program shared workgroup(64) { readwrite y: u32[]; workgroup t: u32[64];"
+                    " let i = local.x; t[i] = y[i]; barrier; y[i] = t[63 - i]; }"),
+      valid_program("program sum workgroup(64) { readonly x: u32[]; output s: u32[1];"
+                    " let total = subgroup_add(x[invocation.x]);"
+                    " if subgroup_lane == 0 { atomic_add(s[0], total); } }"),
   };
   return all;
 }
