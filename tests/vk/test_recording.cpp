@@ -264,14 +264,17 @@ TEST_CASE("keys differ in what they are made of, in its order and number") {
   const Bytes four(4);
   const Bytes other(4, std::byte{1});
   const Bytes eight(8);
+  const auto key = [](const ResidentSubmission& submission) {
+    return vk::key_of(submission, "", /*measured=*/false);
+  };
   const auto upload = [&](ResidentHandle buffer, ByteSpan bytes, std::uint64_t offset = 0) {
     const ResidentUpload all{.buffer = buffer, .offset = offset, .bytes = bytes};
-    return vk::key_of({.uploads = {&all, 1}}, false);
+    return key({.uploads = {&all, 1}});
   };
   CHECK(upload(x, four) == upload(x, other));
   const auto step = [&](const ResidentStep& step, std::uint32_t count, bool repeated) {
-    return repeated ? vk::key_of({.repeated = {&step, 1}, .count = count}, false)
-                    : vk::key_of({.prefix = {&step, 1}, .count = count}, false);
+    return repeated ? key({.repeated = {&step, 1}, .count = count})
+                    : key({.prefix = {&step, 1}, .count = count});
   };
   const ResidentStep plain{.program = add_one(), .resources = {x}};
   ResidentStep grid = plain;
@@ -280,27 +283,34 @@ TEST_CASE("keys differ in what they are made of, in its order and number") {
   workgroup.workgroup_override = {{1, 1, 1}};
   ResidentStep buffer = plain;
   buffer.resources = {later};
+  ResidentStep fast = plain;
+  fast.float_mode = ir::FloatMode::Fast;
+  ResidentStep bounded = plain;
+  bounded.max_output_bytes = 4;
   const ResidentFill fill{.buffer = x};
   const ResidentFill value{.buffer = x, .value = std::byte{1}};
   const ResidentRange read{.buffer = x};
   const ResidentRange part{.buffer = x, .length = 4};
   const std::vector<ir::Fingerprint> different{
-      vk::key_of({}, false),
-      vk::key_of({}, true),
+      key({}),
+      vk::key_of(ResidentSubmission{}, "", /*measured=*/true),
+      vk::key_of(ResidentSubmission{}, "a label", /*measured=*/false),
       upload(x, four),
       upload(x, eight),
       upload(x, four, 4),
       upload(later, four),
-      vk::key_of({.fills = {&fill, 1}}, false),
-      vk::key_of({.fills = {&value, 1}}, false),
-      vk::key_of({.reads = {&read, 1}}, false),
-      vk::key_of({.reads = {&part, 1}}, false),
+      key({.fills = {&fill, 1}}),
+      key({.fills = {&value, 1}}),
+      key({.reads = {&read, 1}}),
+      key({.reads = {&part, 1}}),
       step(plain, 1, false),
       step(plain, 1, true),
       step(plain, 2, true),
       step(grid, 1, false),
       step(workgroup, 1, false),
       step(buffer, 1, false),
+      step(fast, 1, false),
+      step(bounded, 1, false),
   };
   for (std::size_t i = 0; i < different.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
