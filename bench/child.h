@@ -1,5 +1,5 @@
-// felsite-bench once more, as a process of its own: for variables that must be set before a driver is
-// loaded, and for what is measured from the start of a process on.
+// felsite-bench once more, as a process of its own: for variables that must be set before a driver
+// is loaded, and for what is measured from the start of a process on.
 #pragma once
 
 #include <string>

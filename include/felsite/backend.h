@@ -49,7 +49,8 @@ class Backend {
   virtual Result<std::unique_ptr<CompiledPipeline>> compile(const ir::Program& program,
                                                             const DispatchConfig& config = {}) = 0;
   // Does ahead of time what the first dispatch of a program would do.
-  Result<void> prepare(const ir::Program& program, const DispatchConfig& config = {});
+  virtual Result<void> prepare(const ir::Program& program, const DispatchConfig& config);
+  Result<void> prepare(const ir::Program& program) { return prepare(program, {}); }
 
   // The inputs are read before the call returns.
   virtual Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(

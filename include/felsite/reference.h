@@ -21,8 +21,8 @@ class ReferenceBackend : public Backend {
   virtual OutOfBoundsCounts out_of_bounds() const = 0;
 };
 
-// A subgroup width outside 1 … 64 makes every dispatch fail with BadInputs. Null only where there is
-// no memory for a backend; make_backend says that with an error.
+// A subgroup width outside 1 … 64 makes every dispatch fail with BadInputs. Null only where there
+// is no memory for a backend; make_backend says that with an error.
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options = {});
 
 }  // namespace felsite

@@ -72,6 +72,7 @@ class VulkanBackend final : public Backend {
   Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label) override;
 
   using Backend::prepare;
+  Result<void> prepare(const ir::Program& program, const DispatchConfig& config) override;
   Result<void> prepare() override;
   Result<void> flush() override;
   Result<void> shutdown() override;

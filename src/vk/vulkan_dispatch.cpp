@@ -413,4 +413,16 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
   return compiled;
 }
 
+// What it makes belongs to no pipeline that could take it along: it stays for the dispatches to
+// come.
+Result<void> VulkanBackend::prepare(const ir::Program& program, const DispatchConfig& config) {
+  auto made = call("prepare", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
+    auto prepared = prepare_program(*engine, program, config);
+    if (!prepared) return std::unexpected(std::move(prepared.error()));
+    return make_kernels(*engine, *prepared, config);
+  });
+  if (!made) return std::unexpected(with_program(std::move(made.error()), program));
+  return made;
+}
+
 }  // namespace felsite::vk

@@ -162,6 +162,8 @@ class LoaderFaults {
         loader.enumerate_instance_extensions, "vkEnumerateInstanceExtensionProperties", 0);
     loader.enumerate_instance_layers = stand_in<&Functions::enumerate_instance_layers>(
         loader.enumerate_instance_layers, "vkEnumerateInstanceLayerProperties", 0);
+    loader.enumerate_instance_version = stand_in<&Functions::enumerate_instance_version>(
+        loader.enumerate_instance_version, "vkEnumerateInstanceVersion", 0);
     // What an instance needs before anybody could edit its functions comes through this one.
     loader.get_instance_proc_addr = [](VkInstance instance, const char* name) {
       return replaced(real().get_instance_proc_addr(instance, name), name);

@@ -34,7 +34,7 @@ TEST_CASE("a grid barrier that not all invocations come to is an invalid program
   for (const char* body :
        {"if invocation.x > 3 { gridsync; }", "if x[invocation.x] > 3 { gridsync; }",
         "loop k in 0..local.x { gridsync; }", "if workgroup_id.x == 0 { gridsync; }",
-        "loop k in 0..x[0] { gridsync; x[0] = 1; }",
+        "loop k in 0..x[0] { x[0] = 1; gridsync; }",
         "if atomic_add(x[0], 1) == 0 { gridsync; } else { gridsync; }",
         "let a = 1; if invocation.x > 3 { a = 2; } if a == 1 { gridsync; }"}) {
     CAPTURE(body);

@@ -41,7 +41,7 @@ TEST_CASE("lanes run over the linear local order of a three-dimensional workgrou
     output o: u32[24];
     o[local.x + 3 * local.y + 6 * local.z] = subgroup_lane;
   })",
-                              {}, {}, of_width(8));
+                              {}, on_grid(1), of_width(8));
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(out[i] == i % 8);
 }
 
