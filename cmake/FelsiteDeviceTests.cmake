@@ -44,10 +44,11 @@ if(FELSITE_SANITIZE)
   set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=40 FELSITE_GRID_SYNC_PROGRAMS=25
                                  FELSITE_FAULTS_SPARING=1)
   # Tables of values and masks, and long runs, are the same code again and again; tests/codegen
-  # lowers it all.
+  # lowers it all. Of 140 000 workgroups lavapipe takes so much memory through a sanitizer's
+  # allocator, and through no other, that no machine has it.
   set(felsite_device_arguments
       --source-file-exclude=*test_operations*
-      "--test-case-exclude=each pair of features*,*of 10 000*,a long run*")
+      "--test-case-exclude=each pair of features*,*of 10 000*,a long run*,a grid that runs in parts*")
 endif()
 
 # What their main looks at besides the tests: whether the layer was silent.

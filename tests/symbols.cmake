@@ -19,6 +19,10 @@ endif()
 string(REGEX MATCHALL "[^\n]+" lines "${symbols}")
 set(findings "")
 foreach(line IN LISTS lines)
+  # A sanitizer's notes on variables, whose names are those of the variables.
+  if(line MATCHES "__odr_asan")
+    continue()
+  endif()
   if(line MATCHES " [A-Za-z] (vk|vma|volk|XXH)[A-Z0-9]"
      OR (line MATCHES "[Vv]ma[A-Z]|VMA_|[Vv]olk[A-Z]" AND NOT line MATCHES "felsite::vk::"))
     list(APPEND findings "${line}")

@@ -109,7 +109,8 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
     return report_usage("--mask is for --backend vulkan", "see felsite explain --help.",
                         common.json);
   }
-  if (const std::string message = grid_conflict(args.run); !message.empty()) {
+  for (const std::string& message : {grid_conflict(args.run), stream_conflict(args.run)}) {
+    if (message.empty()) continue;
     return report_usage(message, "see felsite explain --help.", common.json);
   }
   if (const auto exists = check_backend(common); !exists) return fail(exists.error());

@@ -1,5 +1,8 @@
 // felsite fmt: the canonical form of programs.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "command_help.h"
@@ -37,6 +40,16 @@ FileOutcome format_one(const std::string& path, const FormatArguments& args, boo
   if (json && !in_place) {
     outcome.row["text"] = *formatted;
     return outcome;
+  }
+  std::error_code ignored;
+  if (in_place && !std::filesystem::is_regular_file(path, ignored)) {
+    return failed(
+        path,
+        Error{.code = ErrorCode::BadInputs,
+              .message = fmt::format("`{}` is not a plain file that could be replaced.", path),
+              .fix = "leave out --write: the text then goes to standard output.",
+              .context = {}},
+        json);
   }
   const auto written = write_file(in_place ? path : "-", *formatted);
   return written ? outcome : failed(path, written.error(), json);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <sstream>
 
 #include "command_help.h"
@@ -269,10 +270,27 @@ std::string grid_conflict(const RunArguments& args) {
   return both ? "--grid and --invocations both say how large the grid is" : std::string();
 }
 
+std::string stream_conflict(const RunArguments& args) {
+  const auto read = std::ranges::count_if(
+      args.inputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
+  if (read + (args.path == "-" ? 1 : 0) > 1) return "standard input can be read once";
+  std::vector<std::string> files;
+  for (const std::string& pair : args.outputs) {
+    const std::size_t at = pair.find("=@");
+    if (at == pair.npos || pair.ends_with("=@-")) continue;
+    std::error_code ignored;
+    files.push_back(std::filesystem::weakly_canonical(pair.substr(at + 2), ignored).string());
+  }
+  std::ranges::sort(files);
+  const bool twice = std::ranges::adjacent_find(files) != files.end();
+  return twice ? "one file cannot hold two outputs" : std::string();
+}
+
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common) {
   const auto given = [&](const char* option) { return was_given(command, option); };
   if (std::string message = grid_conflict(args); !message.empty()) return message;
+  if (std::string message = stream_conflict(args); !message.empty()) return message;
   if (args.require_convergence && (!args.fixpoint || args.convergence == "none")) {
     return args.fixpoint
                ? "--convergence none never converges, and --require-convergence asks for it"

@@ -52,6 +52,9 @@ std::string conflict(const CLI::App& command, const RunArguments& args,
 // The same for what decides about the grid, of `felsite explain` too.
 std::string grid_conflict(const RunArguments& args);
 
+// Standard input that is read twice, one file for two results: of `felsite explain` too.
+std::string stream_conflict(const RunArguments& args);
+
 // X[,Y[,Z]]; those left out are 1.
 std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);
 

@@ -119,7 +119,7 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
     if (auto sane = check_config((*interpreter)->program(), config); !sane) {
       return std::unexpected(std::move(sane.error()));
     }
-    // A form that cannot be taken is told as early as on a device.
+    // A form that cannot be taken is refused as early as on a device.
     if (auto route = choose_route((*interpreter)->program(), config, {}, device_profile());
         !route) {
       return std::unexpected(std::move(route.error()));

@@ -17,7 +17,8 @@ std::optional<Clock::time_point> deadline_of(
     const std::optional<std::chrono::nanoseconds>& timeout) {
   const Clock::time_point now = Clock::now();
   if (!timeout || *timeout >= Clock::time_point::max() - now) return std::nullopt;
-  return now + *timeout;
+  // A time before this one would be too far away to count how long ago it was.
+  return now + std::max(*timeout, std::chrono::nanoseconds::zero());
 }
 
 Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout) {

@@ -1,6 +1,7 @@
 #include "vk/engine.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "base/guarded.h"
@@ -307,6 +308,14 @@ std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
 void Engine::drop_unwanted(KernelUse& use) {
   for (const Pipelines::Entry& entry : pipelines().release(use)) {
     recordings().drop_users_of_kernel(entry.kernel.get());
+  }
+}
+
+void Engine::outlast_work() noexcept {
+  const Ticket last = queue().last_ticket();
+  while (last != 0 && !queue().is_done(last) && !is_lost()) {
+    const auto waited = base::guarded([&] { return queue().wait(last, kNoTimeout); });
+    if (!waited) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 

@@ -97,6 +97,9 @@ class Engine {
   void take_back();
 
   Result<void> wait_for_all();
+  // Until all that was submitted has ended or the device is lost, also where waiting itself fails:
+  // a caller's memory that kernels read is the caller's again only then.
+  void outlast_work() noexcept;
   // The same, but for the grace only, and that once; false if something runs still.
   bool drain();
   void report(MetricSnapshot& figures);

@@ -128,7 +128,10 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
     contents.resize(buffer.bytes);
   }
   auto running = engine_->start(std::move(recording), uploads);
-  if (!running) return std::unexpected(std::move(running.error()));
+  if (!running) {
+    if (!is_pooled_) engine_->outlast_work();  // a part of it may have been submitted
+    return std::unexpected(std::move(running.error()));
+  }
   running_ = std::move(*running);
   std::uint64_t given = 0;
   for (const ByteSpan input : inputs) given += input.size();
@@ -263,7 +266,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
   auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout));
   const bool went_away = running_->recording == nullptr;  // after a failed wait it is the queue's
   // The caller's memory is the caller's again only once the kernel does not read it any more.
-  if (went_away && !is_pooled_) static_cast<void>(engine_->wait_for_all());
+  if (went_away && !is_pooled_) engine_->outlast_work();
   Result<void> read;
   if (timing) read = read_outputs(outputs);
   std::optional<PassesRun> passes;

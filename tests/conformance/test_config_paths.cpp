@@ -224,6 +224,12 @@ std::vector<Row> rows() {
                  .inputs = {Words(4)},
                  .config = with([](auto& c) { c.timeout = 0ns; }),
                  .error = ErrorCode::Timeout});
+  all.push_back({.field = "timeout of the least time there is, of segments",
+                 .text = kReadsFlagInSegments,
+                 .inputs = {{1}, {5}},
+                 .config = with([](auto& c) { c.timeout = std::chrono::nanoseconds::min(); }),
+                 .error = ErrorCode::Timeout,
+                 .in_steps = false});
   all.push_back({.field = "timeout",
                  .text = kCountAll,
                  .inputs = {Words(4)},

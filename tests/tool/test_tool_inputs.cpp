@@ -189,6 +189,18 @@ TEST_CASE("raw bytes from standard input") {
   CHECK(values(run_tool({"run", program, "--input", "x=@-"}, "AB")) == "65 66");
 }
 
+TEST_CASE("standard input is read once: by the program or by one input") {
+  const Scratch scratch;
+  const std::string text =
+      "program two workgroup(1) { readonly a: u8[]; readonly b: u8[]; output o: u32[1];"
+      " o[0] = len(a) + len(b); }";
+  const std::string program = scratch.write("two.fels", text);
+  check_refused(run_tool({"run", program, "-i", "a=@-", "-i", "b=@-"}, "AB"), 2, "standard input");
+  check_refused(run_tool({"run", "-", "-i", "a=@-", "-i", "b=1"}, text), 2, "standard input");
+  check_refused(run_tool({"explain", "-", "-i", "a=@-"}, text), 2, "standard input");
+  CHECK(run_tool({"run", program, "-i", "a=@-", "-i", "b=1"}, "AB").out == "o = 3\n");
+}
+
 TEST_CASE("a file that cannot be read is refused") {
   const Scratch scratch;
   check_refused(give("u32", "@" + scratch.path("absent")), 1, "No such file or directory");

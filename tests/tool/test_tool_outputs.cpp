@@ -1,5 +1,9 @@
 // The ways to show a result, as text, as files and as JSON.
+#include <sys/stat.h>
+
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tool_runner.h"
 
@@ -86,6 +90,23 @@ TEST_CASE("an output that is none, or cannot be written, is refused") {
   check_refused(run_two({"-o", "bytes"}), 2, "`bytes`");
   check_refused(run_two({"-o", "bytes=@"}), 2, "`bytes=@`");
   check_refused(run_two({"-o", "bytes=@/dev/null/file"}), 1, "Cannot write");
+}
+
+TEST_CASE("two outputs do not go to one file") {
+  const Scratch scratch;
+  const std::string file = scratch.path("both");
+  check_refused(run_two({"-o", "words=@" + file, "-o", "bytes=@" + file}), 2, "two outputs");
+  const std::string same = scratch.path("./both");
+  check_refused(run_two({"-o", "words=@" + file, "-o", "bytes=@" + same}), 2, "two outputs");
+  CHECK(run_two({"-o", "words=@" + file, "-o", "bytes=@" + file + "2"}).code == 0);
+}
+
+TEST_CASE("fmt --write replaces plain files only, and waits for nobody") {
+  const Scratch scratch;
+  const std::string pipe = scratch.path("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  std::jthread writer([&] { std::ofstream(pipe) << "program p workgroup(1) { return; }"; });
+  check_refused(run_tool({"fmt", "-w", pipe}), 1, "not a plain file");
 }
 
 TEST_CASE("a result that standard output does not take is no success") {

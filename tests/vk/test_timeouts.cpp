@@ -38,9 +38,15 @@ std::uint32_t too_many_groups(Backend& backend) {
     for (std::uint32_t groups = 2;; groups *= 2) {
       const auto begin = Clock::now();
       must(backend.dispatch(program, {zero_words(1), zero_words(1)}, on_grid(groups)));
-      const auto took = Clock::now() - begin;
+      auto took = Clock::now() - begin;
       // The first run may compile, too.
       if (groups == 2 || (took < kTimeout && groups < 8192)) continue;
+      // Others may have used the machine meanwhile, and may not do so later.
+      for (int again = 0; again < 3; ++again) {
+        const auto start = Clock::now();
+        must(backend.dispatch(program, {zero_words(1), zero_words(1)}, on_grid(groups)));
+        took = std::min(took, Clock::now() - start);
+      }
       return static_cast<std::uint32_t>(1 + groups * (10 * kTimeout / took + 1));
     }
   }();
