@@ -43,7 +43,7 @@ struct Parameter {
 // are zeros before each run. Of all that report, the one with the lowest linear index counts, which
 // is x + width * (y + height * z) over the whole grid. Each has a key, the complement of its index,
 // and raises words to it, never lowers one: so it does not matter in which order they come. An
-// address is told by its digits, each of which has a word for every value; where the key that
+// address is kept as its digits, each of which has a word for every value; where the key that
 // counts stands, there is the digit.
 struct StatusWords {
   static constexpr std::uint32_t kKey = 0;     // zero: nothing was reported
