@@ -215,7 +215,7 @@ std::vector<Row> reference_rows() {
        reference_control_cases},
       {"reference_speed", "Simple operations on one core, beside plain C++", 0, speed_cases},
       {"reference_threads", "All cores, where workgroups are independent", 0, thread_cases},
-      {"exact_functions", "The fixed algorithms over lanes, beside the C library", 2.0,
+      {"exact_functions", "The fixed algorithms over lanes, beside the C library", 1.25,
        function_cases},
   };
 }
