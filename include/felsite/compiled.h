@@ -30,8 +30,9 @@ class CompiledPipeline {
 
 // A dispatch under way. It may be dropped at any time, which waits for nothing: its results are
 // gone, nothing leaks, and the work ends by itself (what a device has begun goes on to its end). It
-// may outlive its backend: once that is shut down or destroyed, also by another thread meanwhile, a
-// wait gives the results that the host has by then, or DispatchFailed.
+// may outlive its backend, and does not keep it from closing: once that is shut down or destroyed,
+// also by another thread meanwhile, a wait gives the results that the host has by then, or
+// DispatchFailed.
 class PendingDispatch {
  public:
   virtual ~PendingDispatch() = default;

@@ -42,11 +42,6 @@ void CallGate::close() {
   left_.wait(lock, [&] { return inside_[0] + inside_[1] == 0; });
 }
 
-bool CallGate::closed() const {
-  const std::lock_guard lock(mutex_);
-  return closed_;
-}
-
 std::size_t CallGate::inside() const {
   const std::lock_guard lock(mutex_);
   return inside_[0] + inside_[1];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -30,6 +31,9 @@ class CallGate {
       if (gate_ != nullptr) gate_->leave(phase_);
     }
 
+    // Raised once the gate lets nobody in any more and waits for those inside.
+    const std::atomic<bool>& closing() const { return gate_->closed_; }
+
    private:
     friend class CallGate;
     Ticket(CallGate& gate, std::size_t phase) : gate_(&gate), phase_(phase) {}
@@ -43,7 +47,7 @@ class CallGate {
   void wait_for_earlier();
   // Lets nobody in any more, and waits until all are out.
   void close();
-  bool closed() const;
+  bool closed() const { return closed_; }
   std::size_t inside() const;
 
  private:
@@ -56,7 +60,7 @@ class CallGate {
   // which is empty, and to wait until this one is.
   std::array<std::size_t, 2> inside_{};
   std::size_t phase_ = 0;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
 };
 
 }  // namespace felsite::dispatch

@@ -14,12 +14,14 @@ namespace {
 
 // Of the thread and of the one who waits: the last of them takes it along.
 struct Shared {
+  explicit Shared(const std::atomic<bool>& closing) : stop(&closing) {}
+
   std::vector<Bytes> inputs;
   std::optional<ThreadWork> work;  // the thread's: gone before anybody knows that it is done
   std::function<Error(Error)> noted;
   std::vector<Bytes> results;
   Result<DispatchTiming> timing;
-  StopFlag stop{false};
+  base::StopFlag stop;
   std::atomic<bool> done{false};
 };
 
@@ -35,7 +37,7 @@ void run(Shared& shared) noexcept {
 class DispatchThread final : public PendingDispatch {
  public:
   explicit DispatchThread(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
-  ~DispatchThread() override { shared_->stop = true; }
+  ~DispatchThread() override { shared_->stop.drop(); }
 
   bool is_ready() const override { return shared_->done.load(std::memory_order_acquire); }
 
@@ -71,7 +73,7 @@ class DispatchThread final : public PendingDispatch {
 Result<std::unique_ptr<PendingDispatch>> start_dispatch_thread(std::span<const ByteSpan> inputs,
                                                                CallGate::Ticket ticket,
                                                                ThreadWork work) {
-  auto shared = std::make_shared<Shared>();
+  auto shared = std::make_shared<Shared>(ticket.closing());
   for (const ByteSpan input : inputs) shared->inputs.emplace_back(input.begin(), input.end());
   shared->noted = std::move(work.noted);
   shared->work.emplace(std::move(work));

@@ -2,9 +2,9 @@
 // on by the host.
 #pragma once
 
-#include <atomic>
 #include <functional>
 
+#include "base/stop_flag.h"
 #include "felsite/backend.h"
 
 namespace felsite::dispatch {
@@ -18,7 +18,7 @@ struct SegmentRunner {
   std::uint64_t memory_limit = 0;   // of the host, for all that one split takes
   std::uint64_t binding_limit = 0;  // of each buffer
   // Another thread may raise it: the split then ends at its next segment.
-  const std::atomic<bool>* stop = nullptr;
+  const base::StopFlag* stop = nullptr;
 };
 
 // The bytes, passes and errors of a dispatch that runs grid barriers natively. The caller's inputs

@@ -23,7 +23,8 @@ Result<std::unique_ptr<PendingDispatch>> Reference::dispatch_borrowed_async(
         inputs, std::move(*ticket),
         {.run =
              [this, interpreter = std::move(*interpreter), config, in_flight](
-                 std::span<const ByteSpan> own, std::vector<Bytes>& slots, const StopFlag& stop) {
+                 std::span<const ByteSpan> own, std::vector<Bytes>& slots,
+                 const base::StopFlag& stop) {
                return run(*interpreter, own, slots, config, Slots::Own, &stop);
              },
          .noted = [program](Error error) { return on_reference(std::move(error), program); }});

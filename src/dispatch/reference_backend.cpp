@@ -101,7 +101,7 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
 
 Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& program,
                                                              const DispatchConfig& config,
-                                                             const StopFlag* stop) {
+                                                             const base::StopFlag* stop) {
   if (!needs_grid_sync_form(program, config)) return std::nullopt;
   const auto route = choose_route(program, config, {}, device_profile());
   if (!route) return std::unexpected(route.error());
@@ -122,7 +122,7 @@ Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& 
 Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                       const DispatchConfig& config, Slots slots,
-                                      const StopFlag* stop) {
+                                      const base::StopFlag* stop) {
   const auto runner = split_runner(interpreter.program(), config, stop);
   if (!runner) return std::unexpected(runner.error());
   if (*runner) {

@@ -90,7 +90,7 @@ class Reference : public ReferenceBackend {
   Result<DispatchTiming> run(const reference::Interpreter& interpreter,
                              std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                              const DispatchConfig& config, Slots slots = Slots::Callers,
-                             const StopFlag* stop = nullptr);
+                             const base::StopFlag* stop = nullptr);
   // Every call goes through it: nothing runs after a shutdown, and nothing throws.
   template <class Work>
   auto call(std::string_view name, Work work) const -> decltype(work()) {
@@ -108,7 +108,7 @@ class Reference : public ReferenceBackend {
   // Of a program that is run by the host split: how; none for others.
   Result<std::optional<SegmentRunner>> split_runner(const ir::Program& program,
                                                     const DispatchConfig& config,
-                                                    const StopFlag* stop);
+                                                    const base::StopFlag* stop);
   std::uint64_t memory_limit() const;
   Result<void> check_options() const;
   void add_out_of_bounds(const reference::OutOfBounds& more);

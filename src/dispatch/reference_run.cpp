@@ -33,7 +33,7 @@ void add(reference::OutOfBounds& total, const reference::OutOfBounds& more) {
 }
 
 ReferenceRun::ReferenceRun(const reference::Interpreter& interpreter, const DispatchConfig& config,
-                           const ReferenceOptions& options, const std::atomic<bool>* stop)
+                           const ReferenceOptions& options, const base::StopFlag* stop)
     : interpreter_(interpreter), program_(interpreter.program()), config_(config) {
   options_.reference = options;
   options_.deadline = deadline_of(config.timeout);

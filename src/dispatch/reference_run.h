@@ -19,7 +19,7 @@ class ReferenceRun {
  public:
   // `stop`: another thread may raise it, and the run ends soon.
   ReferenceRun(const reference::Interpreter& interpreter, const DispatchConfig& config,
-               const ReferenceOptions& options, const std::atomic<bool>* stop = nullptr);
+               const ReferenceOptions& options, const base::StopFlag* stop = nullptr);
 
   // Checks what can be checked before anything is touched.
   Result<void> plan(std::span<const ByteSpan> inputs, std::span<const Bytes> slots,

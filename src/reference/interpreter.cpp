@@ -100,12 +100,17 @@ std::uint64_t estimate_work(const ir::Program& program) {
 
 std::optional<Error> reason_to_end(
     const std::optional<std::chrono::steady_clock::time_point>& deadline,
-    const std::atomic<bool>* stop) {
+    const base::StopFlag* stop) {
   if (deadline && std::chrono::steady_clock::now() >= *deadline) return timeout_error();
-  if (stop == nullptr || !stop->load(std::memory_order_relaxed)) return std::nullopt;
+  using Reason = base::StopFlag::Reason;
+  const Reason reason = stop == nullptr ? Reason::None : stop->reason();
+  if (reason == Reason::None) return std::nullopt;
+  const bool closing = reason == Reason::Closing;
   return Error{.code = ErrorCode::DispatchFailed,
-               .message = "The dispatch was dropped before its end.",
-               .fix = "keep a dispatch whose results are wanted, and wait for it.",
+               .message = closing ? "The backend was shut down before the dispatch had ended."
+                                  : "The dispatch was dropped before its end.",
+               .fix = closing ? "wait for a dispatch before shutting its backend down."
+                              : "keep a dispatch whose results are wanted, and wait for it.",
                .context = {}};
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@ struct RunOptions {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   ReferenceOptions reference;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  const std::atomic<bool>* stop = nullptr;  // raised by another thread: the run ends soon
+  const base::StopFlag* stop = nullptr;  // raised by another thread: the run ends soon
 };
 
 struct RunStats {

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/stop_flag.h"
 #include "felsite/error.h"
 #include "reference/bytecode.h"
 
@@ -35,13 +35,13 @@ struct Launch {
   std::array<std::uint32_t, 3> grid;
   std::uint32_t subgroup_width;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  const std::atomic<bool>* stop = nullptr;  // raised when nobody waits for the dispatch any more
+  const base::StopFlag* stop = nullptr;
 };
 
 // Why the work has to end now, if it has to.
 std::optional<Error> reason_to_end(
     const std::optional<std::chrono::steady_clock::time_point>& deadline,
-    const std::atomic<bool>* stop);
+    const base::StopFlag* stop);
 
 // Which lanes are active: a range that holds them all, and whether it holds no others.
 struct LaneRange {

@@ -26,7 +26,7 @@ void name_object(const Instance& instance, VkDevice device, VkObjectType type, s
 
 StepLabel::StepLabel(const Instance& instance, VkCommandBuffer commands, std::string_view name,
                      bool wanted)
-    : instance_(instance), commands_(commands), open_(wanted && instance.names_objects()) {
+    : instance_(instance), commands_(commands), open_(wanted && instance.labels_steps()) {
   std::string text;
   open_ = open_ && base::best_effort([&] { text = name; });
   if (!open_) return;

@@ -6,6 +6,7 @@
 
 #include "base/guarded.h"
 #include "dispatch/trace.h"
+#include "reference/machine.h"
 #include "vk/vulkan_profile.h"
 
 namespace felsite::vk {
@@ -42,6 +43,23 @@ class Deadline {
  private:
   std::optional<Clock::time_point> end_;
 };
+
+// Like WorkQueue::wait. Vulkan has no wait that another thread could end: this one is of short
+// ones.
+Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const Deadline& deadline,
+                                 const base::StopFlag* stop) {
+  constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(20);
+  if (stop == nullptr) return queue.wait(ticket, deadline.left());
+  while (true) {
+    const std::chrono::nanoseconds left = deadline.left();
+    auto waited = queue.wait(ticket, std::min(left, kLook));
+    const bool goes_on = !waited && waited.error().code == ErrorCode::Timeout && left > kLook;
+    if (!goes_on) return waited;
+    if (auto reason = reference::reason_to_end(std::nullopt, stop)) {
+      return std::unexpected(std::move(*reason));
+    }
+  }
+}
 
 }  // namespace
 
@@ -134,11 +152,13 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
   return running;
 }
 
-Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout) {
+Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout,
+                                      const base::StopFlag* stop) {
   const dispatch::HostSlice slice("wait");
   const Deadline deadline(timeout);
   while (!running.ended && !running.failed) {
-    auto waited = base::guarded([&] { return queue().wait(running.ticket, deadline.left()); });
+    auto waited =
+        base::guarded([&] { return wait_unless_stopped(queue(), running.ticket, deadline, stop); });
     if (!waited) {
       abandon(std::move(running));
       return std::unexpected(noted(std::move(waited.error())));

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/stop_flag.h"
 #include "dispatch/resident_table.h"
 #include "felsite/device_profile.h"
 #include "vk/pipelines.h"
@@ -66,8 +67,9 @@ class Engine {
   // Waits, and says what the kernels report. Of a watched sequence `start` submits the beginning
   // only, and all the rest happens here. After a timeout, which is for all of that, the recording
   // goes on running as far as it was submitted and is not the caller's any more; nor is it after
-  // another failed wait or submission.
-  Result<DispatchTiming> finish(Running& running, std::chrono::nanoseconds timeout);
+  // another failed wait or submission, nor when `stop` was raised.
+  Result<DispatchTiming> finish(Running& running, std::chrono::nanoseconds timeout,
+                                const base::StopFlag* stop = nullptr);
   // Without waiting: whether `finish` would not wait either. Of a watched sequence it submits what
   // is to come next.
   bool look_after(Running& running);

@@ -81,6 +81,7 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
   instance->handle_ = handle;
   instance->adopted_ = true;
   instance->names_objects_ = debug_utils;
+  instance->labels_steps_ = debug_utils;
   instance->functions_ = load_instance_functions(handle, from);
   return instance;
 }
@@ -116,8 +117,10 @@ Result<void> Instance::create() {
   // The layer brings it, whatever loader and driver have.
   names_objects_ =
       *validation != Validation::Off || has_extension(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  labels_steps_ = names_objects_;
   if (names_objects_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   if (*validation != Validation::Off) {
+    labels_steps_ = keeps_labels_apart(validation_layer_version().value_or(0));
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
   }

@@ -36,6 +36,8 @@ class Instance {
   bool validated() const { return messenger_ != VK_NULL_HANDLE; }
   // Whether objects can be given names for debuggers and profilers: VK_EXT_debug_utils is on.
   bool names_objects() const { return names_objects_; }
+  // Whether steps can be labelled as well; an older validation layer cannot bear it.
+  bool labels_steps() const { return labels_steps_; }
 
  private:
   Instance() = default;
@@ -46,6 +48,7 @@ class Instance {
   bool adopted_ = false;
   std::atomic<bool> stays_open_ = false;
   bool names_objects_ = false;
+  bool labels_steps_ = false;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 

@@ -262,8 +262,9 @@ Result<void> PlainDispatch::read_flag(Bytes& out) const {
   return {};
 }
 
-Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs) {
-  auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout));
+Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
+                                             const base::StopFlag* stop) {
+  auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout), stop);
   const bool went_away = running_->recording == nullptr;  // after a failed wait it is the queue's
   // The caller's memory is the caller's again only once the kernel does not read it any more.
   if (went_away && !is_pooled_) engine_->outlast_work();

@@ -29,7 +29,8 @@ class PlainDispatch {
 
   // Moves a watched run on, too.
   bool is_done();
-  Result<DispatchTiming> finish(std::vector<Bytes>& outputs);
+  // `stop`: as in Engine::finish; only without `may_borrow`.
+  Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop = nullptr);
 
  private:
   PlainDispatch(std::shared_ptr<Engine> engine, ir::Program program, dispatch::BindingPlan plan,

@@ -15,17 +15,6 @@
 namespace felsite::vk {
 namespace {
 
-bool has_layer() {
-  std::vector<VkLayerProperties> layers;
-  const VkResult result = enumerate(layers, [](std::uint32_t* count, VkLayerProperties* rows) {
-    return loader().enumerate_instance_layers(count, rows);
-  });
-  if (result != VK_SUCCESS) return false;
-  return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
-    return std::string_view(layer.layerName) == kValidationLayer;
-  });
-}
-
 VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsEXT,
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data,
@@ -38,6 +27,18 @@ VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsE
 
 }  // namespace
 
+std::optional<std::uint32_t> validation_layer_version() {
+  std::vector<VkLayerProperties> layers;
+  const VkResult result = enumerate(layers, [](std::uint32_t* count, VkLayerProperties* rows) {
+    return loader().enumerate_instance_layers(count, rows);
+  });
+  if (result != VK_SUCCESS) return std::nullopt;
+  const auto found = std::ranges::find_if(layers, [](const VkLayerProperties& layer) {
+    return std::string_view(layer.layerName) == kValidationLayer;
+  });
+  return found == layers.end() ? std::nullopt : std::optional(found->specVersion);
+}
+
 Result<Validation> wanted_validation() {
   const std::string value = dispatch::environment(dispatch::Variable::Validation).value_or("0");
   if (value != "0" && value != "1" && value != "sync") {
@@ -48,7 +49,7 @@ Result<Validation> wanted_validation() {
               .context = {}});
   }
   if (value == "0") return Validation::Off;
-  if (!has_layer()) {
+  if (!validation_layer_version()) {
     dispatch::warn(
         fmt::format("FELSITE_VALIDATION is set, and {} is not installed.", kValidationLayer));
     return Validation::Off;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ enum class Validation : std::uint8_t { Off, On, Synchronization };
 // What FELSITE_VALIDATION says. Off, with a warning, where the layer is not installed: the work
 // itself does not depend on it. Needs the loader open.
 Result<Validation> wanted_validation();
+
+// Of the layer that is installed; none where it is not. Needs the loader open.
+std::optional<std::uint32_t> validation_layer_version();
+
+// Whether threads may label the steps of their command buffers while it listens. Layers up to
+// 1.3.239 keep the labels of all command buffers in one table that they do not lock, and crash when
+// two threads make or destroy command buffers; 1.4.309 is the first known to be well.
+constexpr bool keeps_labels_apart(std::uint32_t layer_version) {
+  return layer_version >= VK_MAKE_API_VERSION(0, 1, 4, 309);
+}
 
 // Messages of the layer, which are warnings too.
 class ValidationLog {

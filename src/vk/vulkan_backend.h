@@ -126,12 +126,11 @@ class VulkanBackend final : public Backend {
   Result<std::shared_ptr<Recording>> take_or_record(
       Engine& engine, const ir::Fingerprint& key,
       const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
-  // One plain dispatch, within a call.
+  // One plain dispatch, within a call. `stop`: it is let go soon after that is raised.
   Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine, const ir::Program& program,
                                   std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
-                                  const DispatchConfig& config);
-  dispatch::SegmentRunner split_runner(std::shared_ptr<Engine> engine,
-                                       const dispatch::StopFlag* stop);
+                                  const DispatchConfig& config, const base::StopFlag* stop);
+  dispatch::SegmentRunner split_runner(std::shared_ptr<Engine> engine, const base::StopFlag* stop);
   Result<std::unique_ptr<PendingDispatch>> start_host_split(const std::shared_ptr<Engine>& engine,
                                                             const ir::Program& program,
                                                             std::span<const ByteSpan> inputs,

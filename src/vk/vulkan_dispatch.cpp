@@ -299,7 +299,8 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
                                                const ir::Program& program,
                                                std::span<const ByteSpan> inputs,
                                                std::vector<Bytes>& outputs,
-                                               const DispatchConfig& config) {
+                                               const DispatchConfig& config,
+                                               const base::StopFlag* stop) {
   auto prepared = prepare_program(*engine, program, config);
   if (!prepared) return std::unexpected(std::move(prepared.error()));
   if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
@@ -307,10 +308,12 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
   }
   while (true) {
     auto started = with_room(*engine, [&] {
-      return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/true);
+      // What is let go goes on reading: it must not be what a caller may free by then.
+      return PlainDispatch::start(engine, *prepared, inputs, config,
+                                  /*may_borrow=*/stop == nullptr);
     });
     if (!started) return std::unexpected(std::move(started.error()));
-    auto finished = started->finish(outputs);
+    auto finished = started->finish(outputs, stop);
     const bool again = !finished && started->was_attempt() &&
                        finished.error().code == ErrorCode::LoopBudgetExceeded;
     if (!again) return finished;
@@ -318,13 +321,13 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
 }
 
 dispatch::SegmentRunner VulkanBackend::split_runner(std::shared_ptr<Engine> engine,
-                                                    const dispatch::StopFlag* stop) {
+                                                    const base::StopFlag* stop) {
   const std::uint64_t binding = engine->device().snapshot().limits.storage_buffer_range;
   return {.run =
-              [this, engine = std::move(engine)](
+              [this, engine = std::move(engine), stop](
                   const ir::Program& program, std::span<const ByteSpan> inputs,
                   std::vector<Bytes>& outputs, const DispatchConfig& config) {
-                return run_once(engine, program, inputs, outputs, config);
+                return run_once(engine, program, inputs, outputs, config, stop);
               },
           .memory_limit = reference::default_memory_limit(),
           .binding_limit = binding,
@@ -337,7 +340,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
                                                              const DispatchConfig& config) {
   auto timing = call("dispatch", [&](const std::shared_ptr<Engine>& engine) {
     if (!is_host_split(program, config)) {
-      return run_once(engine, program, inputs, outputs, config);
+      return run_once(engine, program, inputs, outputs, config, nullptr);
     }
     return dispatch::dispatch_host_split(split_runner(engine, nullptr), program, inputs, outputs,
                                          config);
@@ -361,7 +364,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
       inputs, std::move(*ticket),
       {.run = [this, engine, program, config](
                   std::span<const ByteSpan> own, std::vector<Bytes>& slots,
-                  const dispatch::StopFlag& stop) -> Result<DispatchTiming> {
+                  const base::StopFlag& stop) -> Result<DispatchTiming> {
          auto timing = dispatch::dispatch_host_split(split_runner(engine, &stop), program, own,
                                                      slots, config);
          if (!timing) return std::unexpected(engine->noted(std::move(timing.error())));

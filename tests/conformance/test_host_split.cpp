@@ -104,6 +104,21 @@ TEST_CASE("starting a host split does not wait for its end, and dropping it ends
   must(backend->shutdown());
 }
 
+TEST_CASE("a host split that is still held does not keep its backend from closing") {
+  for (const bool shut_down : {true, false}) {
+    auto backend = make_tested();
+    const auto pending =
+        must(backend->dispatch_async(valid_program(kKeep), {Bytes(16)}, endless()));
+    if (shut_down) must(backend->shutdown());
+    backend.reset();
+    CHECK(pending->is_ready());
+    const Error error = error_of(pending->wait());
+    CHECK(error.code == ErrorCode::DispatchFailed);
+    CHECK(error.message.ends_with("The backend was shut down before the dispatch had ended."));
+    check_known(error, "keep");
+  }
+}
+
 TEST_CASE("a flush waits for a host split that is under way") {
   const auto pending = must(
       tested().dispatch_async(valid_program(kKeep), {bytes_of(Words{1, 2, 3, 4})}, split_on(4)));

@@ -408,7 +408,10 @@ TEST_CASE(
         auto pending = must(backend->dispatch_async(program, {Bytes(4)}, config));
         CHECK(!pending->is_ready());
         pending.reset();
+        // One that is held does not keep the backend either.
+        pending = must(backend->dispatch_async(program, {Bytes(4)}, config));
         backend.reset();
+        CHECK(code_of(pending->wait()) == ErrorCode::DispatchFailed);
       }
     }
   }

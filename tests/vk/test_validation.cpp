@@ -5,11 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "felsite/warnings.h"
 #include "support/skip.h"
+#include "vk/backend_on_device.h"
 #include "vk/hand_made_kernels.h"
 #include "vk/loader.h"
 
@@ -69,6 +71,40 @@ TEST_CASE("sync sees a hazard that the layer alone does not look for") {
   REQUIRE(messages.size() == (wanted_layer() == "sync" ? 1 : 0));
   REQUIRE(warnings.size() == messages.size());
   if (!messages.empty()) CHECK(warnings[0] == "validation: " + messages[0]);
+}
+
+TEST_CASE("threads may make and drop command buffers while the layer listens") {
+  const auto device = open_test_device();
+  FELSITE_SKIP_IF(!device->instance().validated(), "the validation layer is not in force");
+  const auto backend = must(make_vulkan_backend());
+  const auto work = [&backend](std::uint32_t seed) {
+    for (std::uint32_t i = 0; i < 300; ++i) {
+      const auto buffer = must(backend->allocate_resident(4));
+      const ResidentStep step{.program = add_one(), .resources = {buffer}};
+      auto recorded = must(backend->record_resident({.prefix = {&step, 1}}, {}));
+      must(backend->upload_resident(buffer, bytes_of(Words{seed + i})));
+      recorded.reset();
+      must(backend->free_resident(buffer));
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::uint32_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  threads.clear();
+  check_silent_layers();
+}
+
+TEST_CASE("labels are kept from layers that cannot bear them") {
+  CHECK_FALSE(keeps_labels_apart(0));
+  CHECK_FALSE(keeps_labels_apart(VK_MAKE_API_VERSION(0, 1, 3, 239)));
+  CHECK_FALSE(keeps_labels_apart(VK_MAKE_API_VERSION(0, 1, 4, 308)));
+  CHECK(keeps_labels_apart(VK_MAKE_API_VERSION(0, 1, 4, 309)));
+  const auto device = open_test_device();
+  const Instance& instance = device->instance();
+  if (!instance.validated()) {
+    CHECK(instance.labels_steps() == instance.names_objects());
+  } else {
+    CHECK(instance.labels_steps() == keeps_labels_apart(validation_layer_version().value_or(0)));
+  }
 }
 
 TEST_CASE("a layer that is not there is a warning") {

@@ -1,0 +1,28 @@
+// Tells work on a thread of its own that nobody wants its result any more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace felsite::base {
+
+class StopFlag {
+ public:
+  enum class Reason : std::uint8_t { None, Dropped, Closing };
+
+  // `closing`: raised for everything at once when the owner of the work closes. It outlives this.
+  explicit StopFlag(const std::atomic<bool>* closing = nullptr) : closing_(closing) {}
+
+  void drop() { dropped_.store(true, std::memory_order_relaxed); }
+  Reason reason() const {
+    if (dropped_.load(std::memory_order_relaxed)) return Reason::Dropped;
+    const bool closes = closing_ != nullptr && closing_->load(std::memory_order_relaxed);
+    return closes ? Reason::Closing : Reason::None;
+  }
+
+ private:
+  std::atomic<bool> dropped_ = false;
+  const std::atomic<bool>* const closing_;
+};
+
+}  // namespace felsite::base
