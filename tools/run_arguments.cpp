@@ -270,17 +270,26 @@ std::string grid_conflict(const RunArguments& args) {
   return both ? "--grid and --invocations both say how large the grid is" : std::string();
 }
 
-std::string stream_conflict(const RunArguments& args) {
-  const auto read = std::ranges::count_if(
-      args.inputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
-  if (read + (args.path == "-" ? 1 : 0) > 1) return "standard input can be read once";
+std::string whole_path(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(path, ignored).string();
+}
+
+std::vector<std::string> output_files(const RunArguments& args) {
   std::vector<std::string> files;
   for (const std::string& pair : args.outputs) {
     const std::size_t at = pair.find("=@");
     if (at == pair.npos || pair.ends_with("=@-")) continue;
-    std::error_code ignored;
-    files.push_back(std::filesystem::weakly_canonical(pair.substr(at + 2), ignored).string());
+    files.push_back(whole_path(pair.substr(at + 2)));
   }
+  return files;
+}
+
+std::string stream_conflict(const RunArguments& args) {
+  const auto read = std::ranges::count_if(
+      args.inputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
+  if (read + (args.path == "-" ? 1 : 0) > 1) return "standard input can be read once";
+  std::vector<std::string> files = output_files(args);
   std::ranges::sort(files);
   const bool twice = std::ranges::adjacent_find(files) != files.end();
   return twice ? "one file cannot hold two outputs" : std::string();

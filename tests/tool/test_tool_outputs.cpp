@@ -101,6 +101,27 @@ TEST_CASE("two outputs do not go to one file") {
   CHECK(run_two({"-o", "words=@" + file, "-o", "bytes=@" + file + "2"}).code == 0);
 }
 
+TEST_CASE("a trace and an output do not go to one file") {
+  const Scratch scratch;
+  const std::string file = scratch.write("both", "as it was");
+  std::filesystem::create_symlink(file, scratch.path("link"));
+  const auto trace_to = [&](const std::string& to, const Arguments& more) {
+    Arguments arguments{"trace", scratch.write("two.fels", kTwo), "-i", "n=3", "--to", to};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments);
+  };
+  for (const std::string& same : {file, scratch.path("./both"), scratch.path("link")}) {
+    CAPTURE(same);
+    const Outcome outcome = trace_to(same, {"-o", "words=@" + file});
+    check_refused(outcome, kUsage, "the trace and an output cannot both go to one file");
+    CHECK(contains(outcome.err, " Fix: name another file for --to."));
+    CHECK(scratch.read("both") == "as it was");
+    const json body = json::parse(trace_to(same, {"-o", "words=@" + file, "--json"}).out);
+    CHECK(body["error"]["name"] == "Usage");
+  }
+  CHECK(trace_to(scratch.path("trace"), {"-o", "words=@" + file}).code == 0);
+}
+
 TEST_CASE("fmt --write replaces plain files only, and waits for nobody") {
   const Scratch scratch;
   const std::string pipe = scratch.path("pipe");
