@@ -140,6 +140,30 @@ TEST_CASE("a result that standard output does not take is no success") {
   }
 }
 
+TEST_CASE("the reason why standard output was not written is the true one, whatever failed first") {
+  // Some of them are longer than a buffer, some are written out before the end: the write that
+  // fails is then not the last.
+  const Scratch scratch;
+  const std::string long_text =
+      scratch.write("long.fels", std::string(kTwo) + "//" + std::string(100'000, 'x') + "\n");
+  const std::string two = scratch.write("two.fels", kTwo);
+  for (const Arguments& arguments :
+       {Arguments{"--version"}, Arguments{"man"}, Arguments{"fmt", long_text},
+        Arguments{"fmt", long_text, two}, Arguments{"run", two, "-i", "n=3"},
+        Arguments{"run", two, "-i", "n=3", "--timing"},
+        Arguments{"run", two, "-i", "n=3", "--json"},
+        Arguments{"run", two, "-i", "n=3", "-o", "bytes=@-"},
+        Arguments{"run", two, "-i", "n=3", "-o", "bytes=@/dev/stdout"},
+        Arguments{"trace", two, "-i", "n=3"}}) {
+    CAPTURE(arguments);
+    const Outcome outcome = run_tool(arguments, {}, "/dev/full");
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.err, "No space left on device"));
+    CHECK_FALSE(contains(outcome.err, "Input/output error"));
+  }
+}
+
 TEST_CASE("results as JSON") {
   const Outcome outcome = run_two({"--json"});
   CHECK(outcome.code == 0);
