@@ -164,6 +164,27 @@ TEST_CASE("the reason why standard output was not written is the true one, whate
   }
 }
 
+TEST_CASE("what fmt writes can be read again: a text that would grow beyond the limit stays") {
+  const Scratch scratch;
+  std::string text = "program p workgroup(1){return;}//";
+  text.resize(std::size_t{64} << 20, 'x');
+  const std::string path = scratch.write("most.fels", text);
+  CHECK(run_tool({"check", path}).code == 0);
+  for (const Arguments& arguments :
+       {Arguments{"fmt", "-w", path}, Arguments{"fmt", path}, Arguments{"fmt", "--check", path}}) {
+    const Outcome outcome = run_tool(arguments);
+    CAPTURE(outcome.err.substr(0, 300));
+    CHECK(outcome.code == kProgram);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "F002"));
+    CHECK(contains(outcome.err, "would be longer than 64 MiB"));
+    CHECK(contains(outcome.err, " Fix: "));
+    CHECK(std::filesystem::file_size(path) == text.size());
+  }
+  const bool is_kept = scratch.read("most.fels") == text;  // too long to print
+  CHECK(is_kept);
+}
+
 TEST_CASE("results as JSON") {
   const Outcome outcome = run_two({"--json"});
   CHECK(outcome.code == 0);
