@@ -28,9 +28,12 @@ Result<BindingPlan> plan_bindings(const ir::Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config);
 
+// BadInputs where a choice is no value of its enumeration. Everything else takes them to be one, so
+// this comes first, also before `configured`.
+Result<void> check_choices(const ir::Program& program, const DispatchConfig& config);
 // The program that runs: with the configured workgroup size and floats.
 ir::Program configured(const ir::Program& program, const DispatchConfig& config);
-// Whether the configuration makes sense for the program.
+// Whether the configuration makes sense for the program: its choices, and all that needs both.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
 
 // The storage buffer with the most elements, which decides a grid that nobody named; the first of

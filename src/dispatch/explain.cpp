@@ -35,6 +35,9 @@ class Explainer {
         passes_(config.fixpoint_iterations.value_or(1)) {}
 
   Result<Explanation> run() {
+    if (auto real = dispatch::check_choices(program_, config_); !real) {
+      return std::unexpected(std::move(real.error()));
+    }
     if (const ir::Findings findings = ir::validate(program_); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program_.name()));
     }
@@ -356,6 +359,9 @@ Result<Explanation> explain(const ir::Program& program, const DispatchConfig& co
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
                                const std::vector<std::uint64_t>& input_bytes) {
   return base::guarded([&]() -> Result<GridChoice> {
+    if (auto real = dispatch::check_choices(program, config); !real) {
+      return std::unexpected(std::move(real.error()));
+    }
     const ir::Program configured = dispatch::configured(program, config);
     const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
     if (!plan) return std::unexpected(plan.error());

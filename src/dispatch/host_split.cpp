@@ -48,6 +48,7 @@ class HostSplit {
 
   // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
+    if (auto real = check_choices(program_, config_); !real) return real;
     if (auto cut = make_plan(); !cut) return cut;
     if (auto sane = check_config(program_, config_); !sane) return sane;
     auto bindings = plan_inputs(program_, inputs_, config_);

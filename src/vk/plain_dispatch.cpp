@@ -25,6 +25,9 @@ bool all_zero(ByteSpan bytes) {
 
 Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
                                     const DispatchConfig& config) {
+  if (auto real = dispatch::check_choices(given, config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   ir::Program program = dispatch::configured(given, config);
   if (auto valid = engine.pipelines().validate(program); !valid) {
     return std::unexpected(std::move(valid.error()));

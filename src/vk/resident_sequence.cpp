@@ -48,6 +48,9 @@ struct CheckedStep {
 
 Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
                                const DispatchConfig& config) {
+  if (auto real = dispatch::check_choices(step.program, config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   CheckedStep checked;
   checked.program = dispatch::configured(step.program, config);
   const ir::Program& program = checked.program;

@@ -303,6 +303,40 @@ TEST_CASE("every field of the configuration means the same on every path") {
   }
 }
 
+TEST_CASE("a choice that is none is refused on every path, whatever the program") {
+  const DispatchConfig none_of_them[] = {
+      with([](auto& c) { c.grid_sync = static_cast<GridSync>(77); }),
+      with([](auto& c) { c.grid_sync = static_cast<GridSync>(4); }),
+      with([](auto& c) { c.convergence.kind = static_cast<Convergence::Kind>(77); }),
+      with([](auto& c) { c.convergence.kind = static_cast<Convergence::Kind>(3); }),
+      with([](auto& c) { c.float_mode = static_cast<ir::FloatMode>(77); }),
+      with([](auto& c) { c.float_mode = static_cast<ir::FloatMode>(2); }),
+  };
+  for (const DispatchConfig& config : none_of_them) {
+    CAPTURE(static_cast<int>(config.grid_sync));
+    CAPTURE(static_cast<int>(config.convergence.kind));
+    CAPTURE(config.float_mode.has_value());
+    for (const char* text : {kReadsFlag, kReadsFlagInSegments}) {
+      for (const PathName& path : kPaths) {
+        if (path.is_step && !config.float_mode) continue;
+        CAPTURE(path.name);
+        for (const std::optional<std::uint32_t> passes :
+             {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(2)}) {
+          DispatchConfig asked = config;
+          asked.fixpoint_iterations = passes;
+          const auto run = run_on(path, text, {{1}, {5}}, asked);
+          CHECK_FALSE(run.has_value());
+          if (run) continue;
+          CHECK_MESSAGE(run.error().code == ErrorCode::BadInputs, to_string(run.error()));
+          CHECK_FALSE(run.error().fix.empty());
+          CHECK(run.error().context.program == "reads_flag");
+        }
+      }
+    }
+    CHECK(code_of(tested().prepare(valid_program(kReadsFlag), config)) == ErrorCode::BadInputs);
+  }
+}
+
 TEST_CASE(
     "fast floats that the configuration asks for are those of a plain dispatch on every path") {
   const char* const text =
