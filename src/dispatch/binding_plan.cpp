@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "dispatch/grid.h"
 
 namespace felsite::dispatch {
@@ -214,6 +215,21 @@ std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan
   return largest;
 }
 
+Result<void> check_grid_size(const Program& program, const std::array<std::uint32_t, 3>& grid) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  const auto groups = base::checked_product({grid[0], grid[1], grid[2]});
+  if (groups && *groups <= kMost) return {};
+  Error error{.code = ErrorCode::UnsupportedFeature,
+              .message = fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0],
+                                     grid[1], grid[2]),
+              .fix = "use fewer workgroups, 2^48 at the most.",
+              .context = {}};
+  error.context.program = program.name();
+  error.context.requested = groups.value_or(UINT64_MAX);
+  error.context.available = kMost;
+  return std::unexpected(std::move(error));
+}
+
 Result<std::array<std::uint32_t, 3>> plan_grid(
     const Program& program, const BindingPlan& plan, const DispatchConfig& config,
     const std::optional<std::array<std::uint32_t, 3>>& indirect) {
@@ -254,6 +270,9 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
       error.context.available = kMostInvocations;
       return std::unexpected(std::move(error));
     }
+  }
+  if (auto fits = check_grid_size(program, grid); !fits) {
+    return std::unexpected(std::move(fits.error()));
   }
   return grid;
 }

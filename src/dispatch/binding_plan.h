@@ -41,6 +41,10 @@ Result<void> check_config(const ir::Program& program, const DispatchConfig& conf
 std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const BindingPlan& plan,
                                            const DispatchConfig& config);
 
+// UnsupportedFeature for a grid that would take any device years, in more dispatches than anybody
+// records: the same on every backend, and said before anything runs.
+Result<void> check_grid_size(const ir::Program& program, const std::array<std::uint32_t, 3>& grid);
+
 // The grid that runs, or why it cannot. `indirect` are the three words an IndirectDispatch read.
 Result<std::array<std::uint32_t, 3>> plan_grid(
     const ir::Program& program, const BindingPlan& plan, const DispatchConfig& config,

@@ -81,9 +81,6 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   const auto grid = dispatch::plan_grid(program, checked.plan, config,
                                         indirect ? std::optional(Grid{}) : std::nullopt);
   if (!grid) return std::unexpected(grid.error());
-  if (auto fits = check_grid(*grid, engine.device()); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
   checked.grid = *grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
