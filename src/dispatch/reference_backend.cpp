@@ -78,7 +78,7 @@ DeviceProfile Reference::device_profile() const {
   profile.max_workgroup_count.fill(UINT32_MAX);
   profile.max_workgroup_invocations = ir::kMaxWorkgroupInvocations;
   profile.subgroup_size = options_.subgroup_width;
-  profile.max_storage_buffer_bytes = memory_limit();
+  profile.max_storage_buffer_bytes = profile.memory_bytes = memory_limit();
   profile.shared_memory_bytes = ir::kMaxWorkgroupBytes;
   profile.timing_quality = "host clock";
   return profile;
