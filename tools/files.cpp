@@ -9,6 +9,7 @@
 
 #include "base/durable_file.h"
 #include "felsite/text.h"
+#include "output.h"
 
 namespace felsite::tool {
 namespace {
@@ -50,9 +51,9 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view bytes) {
-  std::fflush(stdout);  // the path may lead there, and what was printed comes first
+  flush_out();  // the path may lead there, and what was printed comes first
   if (path == "-") {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    write_out(bytes);
     return {};
   }
   const int failed = base::replace_file(path, {std::as_bytes(std::span(bytes))});

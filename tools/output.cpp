@@ -13,7 +13,26 @@
 
 namespace felsite::tool {
 
-void write_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+namespace {
+
+// Why standard output could not be written when that first failed: later calls have nothing left to
+// write, and succeed or have another reason.
+int first_failure = 0;
+
+void note_failure(bool written) {
+  if (!written && first_failure == 0) first_failure = errno != 0 ? errno : EIO;
+}
+
+}  // namespace
+
+void write_out(std::string_view text) {
+  errno = 0;
+  note_failure(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+void flush_out() {
+  errno = 0;
+  note_failure(std::fflush(stdout) == 0);
+}
 void write_err(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 std::string json_text(const nlohmann::json& body) {
@@ -29,11 +48,10 @@ void open_missing_streams() {
 }
 
 int finish_output(int code) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  const int reason = errno != 0 ? errno : EIO;
+  flush_out();
+  if (first_failure == 0) return code;
   write_err("felsite: Cannot write standard output: ");
-  write_err(std::strerror(reason));
+  write_err(std::strerror(first_failure));
   write_err(". Fix: write to a place with room.\n");
   return code == kOk ? kProgramAtFault : code;
 }

@@ -14,6 +14,8 @@ namespace felsite::tool {
 
 void write_out(std::string_view text);
 void write_err(std::string_view text);
+// For what must be there before something else is: the next lines of another stream or file.
+void flush_out();
 
 template <class... Values>
 void print_out(fmt::format_string<Values...> text, Values&&... values) {

@@ -10,6 +10,7 @@
 
 #include "command_help.h"
 #include "mask.h"
+#include "usage.h"
 
 namespace felsite::tool {
 namespace {
@@ -40,20 +41,30 @@ std::string check_grid(const std::string& text) {
   return fmt::format("`{}` has a 0, and would run nothing", text);
 }
 
-std::string check_number(const std::string& text) {
+// A decimal number in its shortest form, which CLI11 then reads as it stands: with zeros in front
+// it would take it to be octal.
+template <class Number>
+std::string take_number(std::string& text) {
   const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || text.empty()) return fmt::format("`{}` is not a whole number", text);
-  std::uint64_t value = 0;
+  Number value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() ? std::string() : fmt::format("`{}` takes more than 64 bits", text);
+  if (read.ec != std::errc()) {
+    return fmt::format("`{}` takes more than {} bits", text, 8 * sizeof(Number));
+  }
+  text = fmt::format("{}", value);
+  return {};
+}
+template <class Number>
+CLI::Validator whole_number() {
+  return CLI::Validator(take_number<Number>, "");
 }
 
-std::string check_width(const std::string& text) {
-  std::uint32_t value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool number = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return number && value >= 1 && value <= 64 ? std::string()
-                                             : fmt::format("`{}` is not from 1 to 64", text);
+std::string take_width(std::string& text) {
+  const std::string given = text;
+  const bool is_number = take_number<std::uint32_t>(text).empty();
+  const bool fits = is_number && text != "0" && text.size() <= 2 && std::stoi(text) <= 64;
+  return fits ? std::string() : fmt::format("`{}` is not from 1 to 64", given);
 }
 
 std::string check_seconds(const std::string& text) {
@@ -161,7 +172,8 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
       ->check(check_extents);
   command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
       ->type_name("N")
-      ->group(kMostUsed);
+      ->group(kMostUsed)
+      ->transform(whole_number<std::uint32_t>());
   command.add_option("--convergence", args.convergence, "How a change is noticed")
       ->type_name("auto|none|flag:BUFFER")
       ->capture_default_str()
@@ -198,18 +210,18 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
   command.add_option("--limit", args.limit, "Print at most this many elements of each result")
       ->type_name("N")
       ->capture_default_str()
-      ->check(check_number);
+      ->transform(whole_number<std::uint64_t>());
   command.add_option("--order", args.order, "In which order the reference runs workgroups")
       ->type_name("forward|reversed|shuffled")
       ->capture_default_str()
       ->check(one_of({"forward", "reversed", "shuffled"}));
   command.add_option("--seed", args.seed, "Seed of the shuffled order")
       ->type_name("N")
-      ->check(check_number);
+      ->transform(whole_number<std::uint64_t>());
   command.add_option("--subgroup-width", args.subgroup_width, "Lanes of a subgroup, 1 to 64")
       ->type_name("N")
       ->capture_default_str()
-      ->check(check_width);
+      ->transform(CLI::Validator(take_width, ""));
   command.add_flag("--count-out-of-bounds", args.count_out_of_bounds,
                    "Say how many accesses were past the end of a buffer");
   command
@@ -260,7 +272,7 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
       given->run_callback();
     }
   } catch (const CLI::Error& error) {
-    return wrong(error.what());
+    return wrong(sentence_of(marked, error));
   }
   return {};
 }
@@ -270,17 +282,26 @@ std::string grid_conflict(const RunArguments& args) {
   return both ? "--grid and --invocations both say how large the grid is" : std::string();
 }
 
-std::string stream_conflict(const RunArguments& args) {
-  const auto read = std::ranges::count_if(
-      args.inputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
-  if (read + (args.path == "-" ? 1 : 0) > 1) return "standard input can be read once";
+std::string whole_path(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(path, ignored).string();
+}
+
+std::vector<std::string> output_files(const RunArguments& args) {
   std::vector<std::string> files;
   for (const std::string& pair : args.outputs) {
     const std::size_t at = pair.find("=@");
     if (at == pair.npos || pair.ends_with("=@-")) continue;
-    std::error_code ignored;
-    files.push_back(std::filesystem::weakly_canonical(pair.substr(at + 2), ignored).string());
+    files.push_back(whole_path(pair.substr(at + 2)));
   }
+  return files;
+}
+
+std::string stream_conflict(const RunArguments& args) {
+  const auto read = std::ranges::count_if(
+      args.inputs, [](const std::string& pair) { return pair.ends_with("=@-"); });
+  if (read + (args.path == "-" ? 1 : 0) > 1) return "standard input can be read once";
+  std::vector<std::string> files = output_files(args);
   std::ranges::sort(files);
   const bool twice = std::ranges::adjacent_find(files) != files.end();
   return twice ? "one file cannot hold two outputs" : std::string();

@@ -55,6 +55,11 @@ std::string grid_conflict(const RunArguments& args);
 // Standard input that is read twice, one file for two results: of `felsite explain` too.
 std::string stream_conflict(const RunArguments& args);
 
+// A path that is the same for all ways to spell it, also through symbolic links.
+std::string whole_path(const std::string& path);
+// Where the results go, as whole paths, less those that go to standard output.
+std::vector<std::string> output_files(const RunArguments& args);
+
 // X[,Y[,Z]]; those left out are 1.
 std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);
 

@@ -65,7 +65,7 @@ std::string grid_line(const ir::Program& program, const Ran& ran, const RunArgum
 // How the run went, for people.
 void show_course(const ir::Program& program, const Ran& ran, const RunArguments& args) {
   const DispatchTiming& timing = ran.results.timing;
-  std::fflush(stdout);  // the results come first, also where both go to one file
+  flush_out();  // the results come first, also where both go to one file
   if (ran.grid.is_inferred) write_err(grid_line(program, ran, args));
   if (args.timing) {
     write_err(timing_text(ran, args.fixpoint.has_value()));

@@ -22,21 +22,32 @@ struct TraceArguments {
   std::string to = "-";
 };
 
-// What would stand on standard output beside the trace, and make it unreadable.
-std::string conflict(const TraceArguments& args, const Styles& wanted, bool json) {
-  if (args.to != "-") return {};
-  if (json) return "the trace and --json cannot both go to standard output";
+struct Conflict {
+  std::string message;  // empty: there is none
+  std::string fix;
+};
+
+// What would stand on standard output beside the trace, and make it unreadable, or what would
+// replace it in its file.
+Conflict conflict(const TraceArguments& args, const Styles& wanted, bool json) {
+  if (args.to != "-") {
+    const std::vector<std::string> files = output_files(args.run);
+    if (std::ranges::find(files, whole_path(args.to)) == files.end()) return {};
+    return {"the trace and an output cannot both go to one file", "name another file for --to."};
+  }
+  constexpr const char* kFix = "add --to FILE.";
+  if (json) return {"the trace and --json cannot both go to standard output", kFix};
   const bool raw = std::ranges::any_of(wanted, [](const auto& one) { return one.second == "@-"; });
-  return raw ? "the trace and an output cannot both go to standard output" : "";
+  if (!raw) return {};
+  return {"the trace and an output cannot both go to standard output", kFix};
 }
 
 int trace(CLI::App& command, const TraceArguments& args, const CommonOptions& common) {
   const bool to_stdout = args.to == "-";
   const auto ready = make_ready(command, args.run, common);
   if (!ready) return ready.error();
-  if (const std::string message = conflict(args, ready->wanted, common.json); !message.empty()) {
-    return report_usage(message, "add --to FILE.", common.json);
-  }
+  const auto [message, fix] = conflict(args, ready->wanted, common.json);
+  if (!message.empty()) return report_usage(message, fix, common.json);
   start_trace();
   const auto ran = carry_out(*ready, args.run, common);
   const std::string text = stop_trace() + "\n";

@@ -1,6 +1,7 @@
 #include "usage.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,12 +35,49 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
   return unknown("option", word.substr(0, word.find('=')), option_names(describe_command(command)));
 }
 
+// The option that one of CLI11's messages names: the longest name, as others may be part of it.
+const CLI::Option* named_option(const CLI::App& command, const std::string& message) {
+  const CLI::Option* found = nullptr;
+  std::size_t longest = 0;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (name.size() <= longest || message.find(name) == std::string::npos) continue;
+    found = option;
+    longest = name.size();
+  }
+  return found;
+}
+
 }  // namespace
+
+std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
+  const std::string message = error.what();
+  const CLI::Option* const option = named_option(command, message);
+  if (option == nullptr) return message;
+  const std::string name = option->get_name();
+  const bool is_flag = option->get_items_expected_max() == 0;
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
+    for (const CLI::Option* other : option->get_excludes()) {
+      return fmt::format("{} and {} do not go together", name, other->get_name());
+    }
+  }
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    const std::string value = fmt::format("{}", fmt::join(option->results(), " "));
+    return is_flag ? fmt::format("{} is there or not, and has no value `{}`", name, value)
+                   : fmt::format("{}: `{}` is not {}", name, value, option->get_type_name());
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::size_t times = option->results().size();
+    return times > 1 ? fmt::format("{} is given {} times", name, times)
+                     : fmt::format("{} has no value: it takes {}", name, option->get_type_name());
+  }
+  return message;
+}
 
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first) {
   const auto commands = app.get_subcommands();
   if (commands.empty()) {
-    Usage usage{.message = error.what(), .fix = "see felsite --help."};
+    Usage usage{.message = "A command is required", .fix = "see felsite --help."};
     if (first.starts_with('-')) {
       usage.message = unknown_option(app, first);
     } else if (!first.empty()) {
@@ -50,7 +88,7 @@ Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::str
     return usage;
   }
   const CLI::App& command = *commands.front();
-  Usage usage{.message = error.what(),
+  Usage usage{.message = sentence_of(command, error),
               .fix = fmt::format("see felsite {} --help.", command.get_name())};
   if (const auto before = app.remaining(); !before.empty()) {
     return {.message = fmt::format("`{}` stands before the command", before.front()),

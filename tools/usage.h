@@ -15,6 +15,9 @@ struct Usage {
   std::string fix;
 };
 
+// What CLI11 says about an option of the command, as such a sentence without its full stop.
+std::string sentence_of(const CLI::App& command, const CLI::Error& error);
+
 // `first` is the word behind the tool's name, or empty.
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first);
 

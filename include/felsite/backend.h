@@ -143,6 +143,10 @@ class Backend {
   virtual Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
                                                           std::span<const ResidentHandle> resources,
                                                           const DispatchConfig& config);
+  // What is wrong with a configuration on resident buffers, whatever they are. As it is here it
+  // takes a copy of the profile, which a backend that keeps one need not.
+  virtual Result<void> check_resident_config(const ir::Program& program,
+                                             const DispatchConfig& config) const;
 
  private:
   Result<DispatchTiming> run_resident(const ir::Program& program,

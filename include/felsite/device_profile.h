@@ -33,6 +33,7 @@ struct DeviceProfile {
   std::uint32_t subgroup_size = 0;
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none
   std::uint64_t max_storage_buffer_bytes = 0;
+  std::uint64_t memory_bytes = 0;  // of its largest memory; 0: not known
   std::uint64_t shared_memory_bytes = 0;
   std::string timing_quality;
   std::vector<std::string> quirks;

@@ -176,7 +176,8 @@ struct Explanation {
 bool is_one_dispatch(const Explanation& explanation);
 
 // The errors of a dispatch that can be told without its bytes: a program that does not validate,
-// inputs of a wrong size, a form that cannot be taken.
+// inputs of a wrong size, a form that cannot be taken, a grid that is too large or keeps more
+// across its barriers than the device has memory.
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device);
 

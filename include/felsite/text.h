@@ -22,7 +22,8 @@ std::string print(const Program& program);
 // One expression of a program, for messages: cut with an ellipsis near `limit` characters.
 std::string print(const Program& program, ExprId expr, std::size_t limit = 60);
 
-// Canonical text with the comments and the blank lines between items kept.
+// Canonical text with the comments and the blank lines between items kept. What it gives can be
+// parsed again: where it would be longer than kMostTextBytes, it is a finding instead.
 std::expected<std::string, Findings> format(std::string_view text);
 
 }  // namespace felsite::ir

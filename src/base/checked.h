@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 
 namespace felsite::base {
 
@@ -27,6 +28,11 @@ constexpr std::optional<std::uint64_t> checked_product(
     if (__builtin_mul_overflow(total, factor, &total)) return std::nullopt;
   }
   return total;
+}
+
+// What checked_sum and checked_product gave, in words. No number stands for what has no number.
+inline std::string in_bytes(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? std::to_string(*bytes) + " bytes" : "2^64 bytes or more";
 }
 
 }  // namespace felsite::base

@@ -160,10 +160,15 @@ Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& progr
   });
 }
 
+Result<void> Backend::check_resident_config(const ir::Program& program,
+                                            const DispatchConfig& config) const {
+  return dispatch::check_resident_config(program, config, device_profile());
+}
+
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentHandle> resources,
                                              const DispatchConfig& config) {
-  if (auto sane = dispatch::check_resident_config(program, config, device_profile()); !sane) {
+  if (auto sane = check_resident_config(program, config); !sane) {
     return std::unexpected(std::move(sane.error()));
   }
   if (dispatch::looks_after_passes(program, config)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "dispatch/grid.h"
 
 namespace felsite::dispatch {
@@ -58,6 +59,37 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   return count;
 }
 
+// Switches without a default: of a new value the compiler says that it is missing.
+bool exists(GridSync form) {
+  switch (form) {
+    case GridSync::Automatic:
+    case GridSync::HostSplit:
+    case GridSync::Resident:
+    case GridSync::OneWorkgroup:
+      return true;
+  }
+  return false;
+}
+
+bool exists(Convergence::Kind kind) {
+  switch (kind) {
+    case Convergence::Kind::Automatic:
+    case Convergence::Kind::Flag:
+    case Convergence::Kind::None:
+      return true;
+  }
+  return false;
+}
+
+bool exists(FloatMode mode) {
+  switch (mode) {
+    case FloatMode::Exact:
+    case FloatMode::Fast:
+      return true;
+  }
+  return false;
+}
+
 // There is one rank. More than one is an UnsupportedFeature of whoever asks for them.
 Result<void> check_ranks(const Program& program) {
   if (!program.facts().has_collectives) return {};
@@ -75,6 +107,27 @@ Result<void> check_ranks(const Program& program) {
 
 }  // namespace
 
+Result<void> check_choices(const Program& program, const DispatchConfig& config) {
+  const auto refused = [&](std::string_view what, auto value, std::string_view fix) {
+    return std::unexpected(bad_inputs(
+        program, fmt::format("{} number {} does not exist.", what, static_cast<unsigned>(value)),
+        std::string(fix)));
+  };
+  if (!exists(config.grid_sync)) {
+    return refused("A form of grid barriers with the", config.grid_sync,
+                   "set grid_sync to one of the values of GridSync.");
+  }
+  if (!exists(config.convergence.kind)) {
+    return refused("A convergence with the", config.convergence.kind,
+                   "set convergence.kind to one of the values of Convergence::Kind.");
+  }
+  if (config.float_mode && !exists(*config.float_mode)) {
+    return refused("A float mode with the", *config.float_mode,
+                   "set float_mode to one of the values of FloatMode, or leave it out.");
+  }
+  return {};
+}
+
 Program configured(const Program& program, const DispatchConfig& config) {
   Program made = program;
   if (config.workgroup_override) made = made.with_workgroup_size(*config.workgroup_override);
@@ -83,6 +136,7 @@ Program configured(const Program& program, const DispatchConfig& config) {
 }
 
 Result<void> check_config(const Program& program, const DispatchConfig& config) {
+  if (auto real = check_choices(program, config); !real) return real;
   if (config.fixpoint_iterations == 0u) {
     return std::unexpected(bad_inputs(program, "A fixpoint of 0 iterations was asked for.",
                                       "ask for at least 1, or leave it out."));
@@ -161,6 +215,21 @@ std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan
   return largest;
 }
 
+Result<void> check_grid_size(const Program& program, const std::array<std::uint32_t, 3>& grid) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  const auto groups = base::checked_product({grid[0], grid[1], grid[2]});
+  if (groups && *groups <= kMost) return {};
+  Error error{.code = ErrorCode::UnsupportedFeature,
+              .message = fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0],
+                                     grid[1], grid[2]),
+              .fix = "use fewer workgroups, 2^48 at the most.",
+              .context = {}};
+  error.context.program = program.name();
+  error.context.requested = groups.value_or(UINT64_MAX);
+  error.context.available = kMost;
+  return std::unexpected(std::move(error));
+}
+
 Result<std::array<std::uint32_t, 3>> plan_grid(
     const Program& program, const BindingPlan& plan, const DispatchConfig& config,
     const std::optional<std::array<std::uint32_t, 3>>& indirect) {
@@ -201,6 +270,9 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
       error.context.available = kMostInvocations;
       return std::unexpected(std::move(error));
     }
+  }
+  if (auto fits = check_grid_size(program, grid); !fits) {
+    return std::unexpected(std::move(fits.error()));
   }
   return grid;
 }

@@ -28,15 +28,22 @@ Result<BindingPlan> plan_bindings(const ir::Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config);
 
+// BadInputs where a choice is no value of its enumeration. Everything else takes them to be one, so
+// this comes first, also before `configured`.
+Result<void> check_choices(const ir::Program& program, const DispatchConfig& config);
 // The program that runs: with the configured workgroup size and floats.
 ir::Program configured(const ir::Program& program, const DispatchConfig& config);
-// Whether the configuration makes sense for the program.
+// Whether the configuration makes sense for the program: its choices, and all that needs both.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
 
 // The storage buffer with the most elements, which decides a grid that nobody named; the first of
 // equals. The convergence flag is not counted. None where there is no other.
 std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const BindingPlan& plan,
                                            const DispatchConfig& config);
+
+// UnsupportedFeature for a grid that would take any device years, in more dispatches than anybody
+// records: the same on every backend, and said before anything runs.
+Result<void> check_grid_size(const ir::Program& program, const std::array<std::uint32_t, 3>& grid);
 
 // The grid that runs, or why it cannot. `indirect` are the three words an IndirectDispatch read.
 Result<std::array<std::uint32_t, 3>> plan_grid(

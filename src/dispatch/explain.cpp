@@ -9,9 +9,11 @@
 #include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
+#include "dispatch/host_split.h"
 #include "dispatch/kept_sizes.h"
 #include "dispatch/routing.h"
 #include "felsite/validate.h"
+#include "reference/interpreter.h"
 
 namespace felsite {
 namespace {
@@ -35,6 +37,9 @@ class Explainer {
         passes_(config.fixpoint_iterations.value_or(1)) {}
 
   Result<Explanation> run() {
+    if (auto real = dispatch::check_choices(program_, config_); !real) {
+      return std::unexpected(std::move(real.error()));
+    }
     if (const ir::Findings findings = ir::validate(program_); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program_.name()));
     }
@@ -52,6 +57,9 @@ class Explainer {
     if (!route) return std::unexpected(std::move(route.error()));
     out_.route = to_string(route->route);
     out_.reason = route->reason;
+    if (auto fits = check_groups(route->route); !fits) {
+      return std::unexpected(std::move(fits.error()));
+    }
     if (!sizes_.grid) note_small_grid(route->route);
     if (auto cut = explain_cut(route->route); !cut) return std::unexpected(std::move(cut.error()));
     out_.source = dispatch::explain_source(program_, inputs_.source);
@@ -87,7 +95,8 @@ class Explainer {
     }
     auto plan = dispatch::plan_bindings(program_, bytes, config_);
     if (!plan) return std::unexpected(std::move(plan.error()));
-    return find_grid(*plan, storage_missing);
+    bindings_ = std::move(*plan);
+    return find_grid(bindings_, storage_missing);
   }
 
   Result<void> find_grid(const dispatch::BindingPlan& bindings, bool storage_missing) {
@@ -150,6 +159,10 @@ class Explainer {
             .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
   }
 
+  std::uint64_t device_bytes() const {
+    return device_.memory_bytes != 0 ? device_.memory_bytes : UINT64_MAX;
+  }
+
   std::uint64_t binding_bytes() const {
     return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
   }
@@ -158,6 +171,34 @@ class Explainer {
     auto plan = plan_grid_sync(program_, options(for_device, false));
     if (!plan || plan->host_knows_way) return plan;
     return plan_grid_sync(program_, options(for_device, true));
+  }
+
+  // What cannot run because of what it keeps is not explained as if it could.
+  Result<void> check_kept(const GridSyncPlan& plan, const GridSyncPlan& split, Route route) const {
+    if (!sizes_.grid) return {};
+    Result<dispatch::KeptSizes> sizes;
+    if (route == Route::Resident) {
+      sizes = dispatch::size_kept(plan, grid_, {device_bytes(), binding_bytes()});
+    }
+    if (route == Route::HostSplit) {
+      const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
+      // A device's split is handed on by the host.
+      const std::uint64_t memory =
+          device_.grid_sync ? device_bytes() : reference::default_memory_limit();
+      sizes = dispatch::size_split({.plan = split, .bindings = bindings_, .compares = compares},
+                                   grid_, {memory, binding_bytes()});
+    }
+    if (!sizes) return std::unexpected(std::move(sizes.error()));
+    return {};
+  }
+
+  // The reference, which alone has grid barriers itself, keeps every workgroup across them.
+  Result<void> check_groups(Route route) const {
+    const bool on_reference = device_.grid_sync && route != Route::HostSplit;
+    if (!on_reference || !sizes_.grid) return {};
+    auto fits = reference::Interpreter(program_).check_memory(grid_, device_bytes());
+    if (!fits) fits.error().context.program = program_.name();
+    return fits;
   }
 
   Result<void> explain_cut(Route route) {
@@ -176,16 +217,10 @@ class Explainer {
       out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
       return {};
     }
-    // What cannot run because of what it keeps is not explained as if it could.
-    const bool keeps = route == Route::Resident || route == Route::HostSplit;
-    if (keeps && sizes_.grid) {
-      if (auto fits = dispatch::size_kept(*plan, grid_, {.binding = binding_bytes()}); !fits) {
-        return std::unexpected(std::move(fits.error()));
-      }
-    }
-    explain_plan(*plan, route);
     const auto split = cut(false);
     if (!split) return std::unexpected(split.error());
+    if (auto fits = check_kept(*plan, *split, route); !fits) return fits;
+    explain_plan(*plan, route);
     dispatch::add_split_traffic(*split, sizes_, visits_, passes_, out_.segments, out_.traffic);
     return {};
   }
@@ -308,7 +343,8 @@ class Explainer {
   const DeviceProfile& device_;
   const std::uint32_t passes_;
   KnownSizes sizes_;
-  Grid grid_{};  // known or assumed
+  dispatch::BindingPlan bindings_;  // inputs whose sizes are not known have none
+  Grid grid_{};                     // known or assumed
   std::vector<std::uint64_t> visits_;
   Explanation out_;
 };
@@ -356,6 +392,9 @@ Result<Explanation> explain(const ir::Program& program, const DispatchConfig& co
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
                                const std::vector<std::uint64_t>& input_bytes) {
   return base::guarded([&]() -> Result<GridChoice> {
+    if (auto real = dispatch::check_choices(program, config); !real) {
+      return std::unexpected(std::move(real.error()));
+    }
     const ir::Program configured = dispatch::configured(program, config);
     const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
     if (!plan) return std::unexpected(plan.error());

@@ -48,6 +48,7 @@ class HostSplit {
 
   // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
+    if (auto real = check_choices(program_, config_); !real) return real;
     if (auto cut = make_plan(); !cut) return cut;
     if (auto sane = check_config(program_, config_); !sane) return sane;
     auto bindings = plan_inputs(program_, inputs_, config_);
@@ -144,32 +145,12 @@ class HostSplit {
     return size_added();
   }
 
-  // Beside the results and the inputs: what is kept across barriers, once for a segment and once
-  // from it, and the state that a pass is compared with.
   Result<void> size_added() {
-    auto sizes = size_kept(plan_, grid_, {runner_.memory_limit, runner_.binding_limit});
+    auto sizes = size_split({.plan = plan_, .bindings = bindings_, .compares = compares()}, grid_,
+                            {runner_.memory_limit, runner_.binding_limit});
     if (!sizes) return std::unexpected(std::move(sizes.error()));
     sizes_ = std::move(*sizes);
-    auto needed = base::checked_product({sizes_.total, 2});
-    for (const BufferId id : plan_.evolving) {
-      const std::uint64_t saved = compares() ? bindings_.buffers[id].bytes : 0;
-      needed = needed ? base::checked_sum({*needed, saved}) : std::nullopt;
-    }
-    needed = needed ? base::checked_sum({*needed, bindings_.output_bytes}) : std::nullopt;
-    if (needed && *needed <= runner_.memory_limit) return {};
-    Error error{.code = ErrorCode::DeviceOutOfMemory,
-                .message = fmt::format(
-                    "The host split needs {} bytes of host memory for results and for what it "
-                    "hands on between segments, and {} are available.",
-                    needed.value_or(UINT64_MAX), runner_.memory_limit),
-                .fix =
-                    "use a smaller grid, keep fewer values across grid barriers, or leave the "
-                    "form to the backend.",
-                .context = {}};
-    error.context.program = program_.name();
-    error.context.requested = needed.value_or(UINT64_MAX);
-    error.context.available = runner_.memory_limit;
-    return std::unexpected(std::move(error));
+    return {};
   }
 
   // What the program can change is the state that a pass starts from.
@@ -350,6 +331,31 @@ class HostSplit {
 };
 
 }  // namespace
+
+Result<KeptSizes> size_split(const SplitParts& parts, const Grid& grid, const KeptLimits& limits) {
+  auto sizes = size_kept(parts.plan, grid, limits);
+  if (!sizes) return sizes;
+  auto needed = base::checked_product({sizes->total, 2});
+  for (const BufferId id : parts.plan.evolving) {
+    const std::uint64_t saved = parts.compares ? parts.bindings.buffers[id].bytes : 0;
+    needed = needed ? base::checked_sum({*needed, saved}) : std::nullopt;
+  }
+  needed = needed ? base::checked_sum({*needed, parts.bindings.output_bytes}) : std::nullopt;
+  if (needed && *needed <= limits.memory) return sizes;
+  Error error{.code = ErrorCode::DeviceOutOfMemory,
+              .message = fmt::format(
+                  "The host split needs {} of host memory for results and for what it hands on "
+                  "between segments, and {} are available.",
+                  base::in_bytes(needed), limits.memory),
+              .fix =
+                  "use a smaller grid, keep fewer values across grid barriers, or leave the form "
+                  "to the backend.",
+              .context = {}};
+  error.context.program = parts.plan.program.name();
+  error.context.requested = needed.value_or(UINT64_MAX);
+  error.context.available = limits.memory;
+  return std::unexpected(std::move(error));
+}
 
 Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,
                                            std::span<const ByteSpan> inputs,

@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "base/stop_flag.h"
+#include "dispatch/binding_plan.h"
+#include "dispatch/kept_sizes.h"
 #include "felsite/backend.h"
 
 namespace felsite::dispatch {
@@ -20,6 +22,17 @@ struct SegmentRunner {
   // Another thread may raise it: the split then ends at its next segment.
   const base::StopFlag* stop = nullptr;
 };
+
+// What a split runs, as far as its size depends on it.
+struct SplitParts {
+  const GridSyncPlan& plan;
+  const BindingPlan& bindings;
+  bool compares = false;  // whether each pass is compared with the one before
+};
+// What is kept across barriers, or why it does not fit. Beside the results it is there once for a
+// segment and once from it, and so is the state that a pass is compared with.
+Result<KeptSizes> size_split(const SplitParts& parts, const std::array<std::uint32_t, 3>& grid,
+                             const KeptLimits& limits);
 
 // The bytes, passes and errors of a dispatch that runs grid barriers natively. The caller's inputs
 // stay where they are; only what segments change is the host's own.

@@ -87,8 +87,7 @@ Error too_much(const GridSyncPlan& plan, const Grid& grid, std::optional<std::ui
       .message = fmt::format(
           "Beside the program's own buffers Felsite needs {} to keep what lives across grid "
           "barriers ({}) for {} × {} × {} workgroups; {} bytes are available.",
-          requested ? fmt::format("{} bytes", *requested) : "more bytes than 64 bits count",
-          parts_of(plan), grid[0], grid[1], grid[2], available),
+          base::in_bytes(requested), parts_of(plan), grid[0], grid[1], grid[2], available),
       .fix = kFix,
       .context = {}};
   error.context.program = plan.program.name();

@@ -14,6 +14,16 @@ namespace {
 // As much as caches of tables and weights want, and little beside any machine's memory.
 constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
+bool exists(WorkgroupOrder order) {
+  switch (order) {
+    case WorkgroupOrder::Forward:
+    case WorkgroupOrder::Reversed:
+    case WorkgroupOrder::Shuffled:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Error on_reference(Error error) noexcept {
@@ -68,13 +78,21 @@ DeviceProfile Reference::device_profile() const {
   profile.max_workgroup_count.fill(UINT32_MAX);
   profile.max_workgroup_invocations = ir::kMaxWorkgroupInvocations;
   profile.subgroup_size = options_.subgroup_width;
-  profile.max_storage_buffer_bytes = memory_limit();
+  profile.max_storage_buffer_bytes = profile.memory_bytes = memory_limit();
   profile.shared_memory_bytes = ir::kMaxWorkgroupBytes;
   profile.timing_quality = "host clock";
   return profile;
 }
 
 Result<void> Reference::check_options() const {
+  if (!exists(options_.order)) {
+    return std::unexpected(
+        Error{.code = ErrorCode::BadInputs,
+              .message = fmt::format("An order of workgroups with the number {} does not exist.",
+                                     static_cast<unsigned>(options_.order)),
+              .fix = "make the backend with one of the values of WorkgroupOrder.",
+              .context = {}});
+  }
   if (options_.subgroup_width >= 1 && options_.subgroup_width <= 64) return {};
   return std::unexpected(Error{.code = ErrorCode::BadInputs,
                                .message = fmt::format("A subgroup width of {} is not from 1 to 64.",
@@ -86,6 +104,9 @@ Result<void> Reference::check_options() const {
 Result<std::shared_ptr<const reference::Interpreter>> Reference::interpreter_for(
     const ir::Program& program, const DispatchConfig& config) {
   if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
+  if (auto real = check_choices(program, config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   return programs_.get(configured(program, config));
 }
 

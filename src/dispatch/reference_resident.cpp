@@ -35,6 +35,9 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
                               PreparedPrograms& programs) {
   HostStep ready;
   ready.config = config_of(step);
+  if (auto real = check_choices(step.program, ready.config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   auto interpreter = programs.get(configured(step.program, ready.config));
   if (!interpreter) return std::unexpected(std::move(interpreter.error()));
   ready.interpreter = std::move(*interpreter);

@@ -47,7 +47,16 @@ Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<cons
   if (!plan) return std::unexpected(std::move(plan.error()));
   plan_ = std::move(*plan);
   if (auto fits = check_result_memory(plan_, memory_limit); !fits) return fits;
-  return check_slots(inputs, slots);
+  if (auto apart = check_slots(inputs, slots); !apart) return apart;
+  // Also here, before a thread is started for it. A convergence flag is zero before each pass.
+  const auto contents = [&](ir::BufferId id) {
+    const bool is_flag = config_.convergence.kind == Convergence::Kind::Flag &&
+                         program_.buffer(id).name == config_.convergence.flag;
+    return is_flag ? ByteSpan{} : inputs[plan_.buffers[id].input];
+  };
+  auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
+  if (!grid) return std::unexpected(std::move(grid.error()));
+  return {};
 }
 
 std::vector<std::uint64_t> ReferenceRun::output_sizes() const {

@@ -363,7 +363,19 @@ std::expected<std::string, Findings> format(std::string_view text) {
     std::vector<Comment> comments;
     auto program = parse_with_comments(text, &comments);
     if (!program) return std::unexpected(std::move(program.error()));
-    return Printer(*program, text, comments).print();
+    std::string formatted = Printer(*program, text, comments).print();
+    // Whoever puts it in the place of the text must be able to read it again.
+    if (formatted.size() > kMostTextBytes) {
+      return std::unexpected(
+          Findings{Finding{FindingCode::BadEncoding,
+                           1,
+                           1,
+                           {},
+                           fmt::format("In canonical form the text would be longer than {} MiB.",
+                                       kMostTextBytes >> 20),
+                           "split the program, or shorten its comments."}});
+    }
+    return formatted;
   });
 }
 

@@ -60,13 +60,14 @@ void add(OutOfBounds& total, const OutOfBounds& more) {
   total.atomics += more.atomics;
 }
 
-Error out_of_memory(std::string what, std::uint64_t requested, std::uint64_t available) {
-  Error error{
-      .code = ErrorCode::DeviceOutOfMemory,
-      .message = fmt::format("{} needs {} bytes, {} are available.", what, requested, available),
-      .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
-      .context = {}};
-  error.context.requested = requested;
+Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& requested,
+                    std::uint64_t available) {
+  Error error{.code = ErrorCode::DeviceOutOfMemory,
+              .message = fmt::format("{} needs {}, {} are available.", what,
+                                     base::in_bytes(requested), available),
+              .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
+              .context = {}};
+  error.context.requested = requested.value_or(UINT64_MAX);
   error.context.available = available;
   return error;
 }
@@ -141,6 +142,23 @@ std::uint64_t default_memory_limit() {
 Interpreter::Interpreter(const ir::Program& program)
     : program_(program), bytecode_(compile(program)), work_per_lane_(estimate_work(program)) {}
 
+bool Interpreter::keeps_every_group() const {
+  const ir::Facts& facts = program_.facts();
+  return facts.has_grid_sync || facts.has_collectives;
+}
+
+Result<void> Interpreter::check_memory(const std::array<std::uint32_t, 3>& grid,
+                                       std::uint64_t limit) const {
+  const std::uint64_t group_bytes = Machine::group_bytes(program_, bytecode_);
+  const auto all = base::checked_product({group_bytes, grid[0], grid[1], grid[2]});
+  const auto needed =
+      all == 0u || keeps_every_group() ? all : std::optional<std::uint64_t>(group_bytes);
+  if (needed && *needed <= limit) return {};
+  return std::unexpected(out_of_memory(
+      keeps_every_group() ? "Keeping every workgroup across a grid barrier" : "One workgroup",
+      needed, limit));
+}
+
 Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                   const RunOptions& options) const {
   const ReferenceOptions& reference = options.reference;
@@ -152,24 +170,16 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
   constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 28;
   if (reference.order == WorkgroupOrder::Shuffled && groups > kMostShuffled) {
     return std::unexpected(out_of_memory("Shuffling the workgroups",
-                                         base::checked_product({groups, 4}).value_or(UINT64_MAX),
-                                         kMostShuffled * 4));
+                                         base::checked_product({groups, 4}), kMostShuffled * 4));
   }
   const std::uint64_t memory_limit =
       reference.memory_limit != 0 ? reference.memory_limit : default_memory_limit();
-  const std::uint64_t group_bytes = Machine::group_bytes(program_, bytecode_);
-  const ir::Facts& facts = program_.facts();
-  const bool resident = facts.has_grid_sync || facts.has_collectives;
-  const std::uint64_t needed = resident && groups > memory_limit / group_bytes
-                                   ? UINT64_MAX
-                                   : group_bytes * (resident ? groups : 1);
-  if (needed > memory_limit) {
-    return std::unexpected(
-        out_of_memory(resident ? "Keeping every workgroup across a grid barrier" : "One workgroup",
-                      needed, memory_limit));
+  if (auto fits = check_memory(options.grid, memory_limit); !fits) {
+    return std::unexpected(std::move(fits.error()));
   }
-  if (resident) return run_all_at_once(launch, options);
+  if (keeps_every_group()) return run_all_at_once(launch, options);
 
+  const std::uint64_t group_bytes = Machine::group_bytes(program_, bytecode_);
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const auto threads = static_cast<unsigned>(
       std::min<std::uint64_t>({reference.threads == 0 ? cores : reference.threads, groups,

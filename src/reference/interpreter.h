@@ -40,9 +40,13 @@ class Interpreter {
   // written buffers are unspecified.
   Result<RunStats> run(std::span<const BufferView> buffers, const RunOptions& options) const;
 
+  // DeviceOutOfMemory where the workgroups that a run has to keep at once do not fit.
+  Result<void> check_memory(const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) const;
+
   const ir::Program& program() const { return program_; }
 
  private:
+  bool keeps_every_group() const;  // across a barrier of the grid
   Result<RunStats> run_all_at_once(const Launch& launch, const RunOptions& options) const;
   Result<RunStats> run_one_by_one(const Launch& launch, const RunOptions& options) const;
   Result<RunStats> run_in_parallel(const Launch& launch, const RunOptions& options,

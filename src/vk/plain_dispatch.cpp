@@ -25,6 +25,9 @@ bool all_zero(ByteSpan bytes) {
 
 Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
                                     const DispatchConfig& config) {
+  if (auto real = dispatch::check_choices(given, config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   ir::Program program = dispatch::configured(given, config);
   if (auto valid = engine.pipelines().validate(program); !valid) {
     return std::unexpected(std::move(valid.error()));
@@ -52,9 +55,6 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
   const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
                                         dispatch::indirect_grid(made.program_, contents));
   if (!grid) return std::unexpected(grid.error());
-  if (auto fits = check_grid(*grid, made.engine_->device()); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
   std::vector<std::uint64_t> lengths;
   for (const BoundBuffer& buffer : made.plan_.buffers) lengths.push_back(buffer.count);
   const bool can_try = may_borrow && !made.engine_->is_over_budget(made.program_.fingerprint());

@@ -48,6 +48,9 @@ struct CheckedStep {
 
 Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
                                const DispatchConfig& config) {
+  if (auto real = dispatch::check_choices(step.program, config); !real) {
+    return std::unexpected(std::move(real.error()));
+  }
   CheckedStep checked;
   checked.program = dispatch::configured(step.program, config);
   const ir::Program& program = checked.program;
@@ -78,9 +81,6 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   const auto grid = dispatch::plan_grid(program, checked.plan, config,
                                         indirect ? std::optional(Grid{}) : std::nullopt);
   if (!grid) return std::unexpected(grid.error());
-  if (auto fits = check_grid(*grid, engine.device()); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
   checked.grid = *grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);

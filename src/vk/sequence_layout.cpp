@@ -1,11 +1,7 @@
 #include "vk/sequence_layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_map>
-
-#include "vk/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {
@@ -275,16 +271,6 @@ std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart&
       parameters[i] = step.base[parameter.ref] + part.base[parameter.ref];
   }
   return parameters;
-}
-
-Result<void> check_grid(const std::array<std::uint32_t, 3>& grid, const Device& device) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-  const std::uint64_t layer = std::uint64_t{grid[0]} * grid[1];
-  if (layer == 0 || grid[2] <= kMost / layer) return {};
-  const std::uint64_t asked = grid[2] > UINT64_MAX / layer ? UINT64_MAX : layer * grid[2];
-  return std::unexpected(over_limit(
-      fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0], grid[1], grid[2]),
-      "use fewer workgroups, 2^48 at the most.", device.snapshot().name, asked, kMost));
 }
 
 bool fits_one_dispatch(const std::array<std::uint32_t, 3>& grid,

@@ -78,10 +78,6 @@ std::vector<GridPart> grid_parts(const std::array<std::uint32_t, 3>& grid,
                                  const std::array<std::uint32_t, 3>& most);
 // The step's parameters in that part.
 std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart& part);
-// UnsupportedFeature for a grid that would take any device years, in more dispatches than anybody
-// records.
-Result<void> check_grid(const std::array<std::uint32_t, 3>& grid, const Device& device);
-
 bool fits_one_dispatch(const std::array<std::uint32_t, 3>& grid,
                        const std::array<std::uint32_t, 3>& most);
 

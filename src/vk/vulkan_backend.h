@@ -85,6 +85,8 @@ class VulkanBackend final : public Backend {
   Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
                                                   std::span<const ResidentHandle> resources,
                                                   const DispatchConfig& config) override;
+  Result<void> check_resident_config(const ir::Program& program,
+                                     const DispatchConfig& config) const override;
 
   // The engine of now: DeviceLost, or after the shutdown DispatchFailed, where there is none.
   Result<std::shared_ptr<Engine>> engine() const;

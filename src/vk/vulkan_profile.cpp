@@ -31,6 +31,9 @@ DeviceProfile profile_of(const Device& device) {
   profile.loop_budget = mask.loop_budget;
   profile.max_storage_buffer_bytes =
       std::min(snapshot.limits.storage_buffer_range, snapshot.limits.allocation_bytes);
+  for (const MemoryHeap& heap : snapshot.memory_heaps) {
+    profile.memory_bytes = std::max(profile.memory_bytes, heap.bytes);
+  }
   profile.shared_memory_bytes = mask.limits.shared_bytes;
   profile.timing_quality = device.timestamp_bits() != 0 ? "device timestamps" : "host clock";
   note_quirks(snapshot, profile);

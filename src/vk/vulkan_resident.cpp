@@ -349,6 +349,13 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
       });
 }
 
+Result<void> VulkanBackend::check_resident_config(const ir::Program& program,
+                                                  const DispatchConfig& config) const {
+  const std::shared_ptr<Engine> engine = current();
+  if (engine == nullptr) return Backend::check_resident_config(program, config);
+  return dispatch::check_resident_config(program, config, engine->profile());
+}
+
 Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {

@@ -303,6 +303,94 @@ TEST_CASE("every field of the configuration means the same on every path") {
   }
 }
 
+TEST_CASE("a choice that is none is refused on every path, whatever the program") {
+  const DispatchConfig none_of_them[] = {
+      with([](auto& c) { c.grid_sync = static_cast<GridSync>(77); }),
+      with([](auto& c) { c.grid_sync = static_cast<GridSync>(4); }),
+      with([](auto& c) { c.convergence.kind = static_cast<Convergence::Kind>(77); }),
+      with([](auto& c) { c.convergence.kind = static_cast<Convergence::Kind>(3); }),
+      with([](auto& c) { c.float_mode = static_cast<ir::FloatMode>(77); }),
+      with([](auto& c) { c.float_mode = static_cast<ir::FloatMode>(2); }),
+  };
+  for (const DispatchConfig& config : none_of_them) {
+    CAPTURE(static_cast<int>(config.grid_sync));
+    CAPTURE(static_cast<int>(config.convergence.kind));
+    CAPTURE(config.float_mode.has_value());
+    for (const char* text : {kReadsFlag, kReadsFlagInSegments}) {
+      for (const PathName& path : kPaths) {
+        if (path.is_step && !config.float_mode) continue;
+        CAPTURE(path.name);
+        for (const std::optional<std::uint32_t> passes :
+             {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(2)}) {
+          DispatchConfig asked = config;
+          asked.fixpoint_iterations = passes;
+          const auto run = run_on(path, text, {{1}, {5}}, asked);
+          CHECK_FALSE(run.has_value());
+          if (run) continue;
+          CHECK_MESSAGE(run.error().code == ErrorCode::BadInputs, to_string(run.error()));
+          CHECK_FALSE(run.error().fix.empty());
+          CHECK(run.error().context.program == "reads_flag");
+        }
+      }
+    }
+    CHECK(code_of(tested().prepare(valid_program(kReadsFlag), config)) == ErrorCode::BadInputs);
+  }
+}
+
+TEST_CASE("a grid that would take years is refused on every path") {
+  // Should it not be, the timeout ends it.
+  DispatchConfig config = with([](auto& c) { c.timeout = 200ms; });
+  const char* const plain = "program long_one workgroup(1) { readwrite x: u32[1]; x[0] = 1; }";
+  const char* const segments =
+      "program long_one workgroup(1) { readwrite x: u32[1]; gridsync; x[0] = 1; }";
+  for (const char* text : {plain, segments}) {
+    CAPTURE(text);
+    for (const std::array<std::uint32_t, 3>& grid :
+         {std::array{UINT32_MAX, UINT32_MAX, UINT32_MAX}, std::array{1u, UINT32_MAX, 65537u},
+          std::array{65536u, 65536u, 65537u}}) {
+      config.grid_override = grid;
+      for (const std::optional<std::uint32_t> passes :
+           {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(3)}) {
+        config.fixpoint_iterations = passes;
+        for (const PathName& path : kPaths) {
+          CAPTURE(path.name);
+          const auto run = run_on(path, text, {{7}}, config);
+          CHECK_FALSE(run.has_value());
+          if (run) continue;
+          CHECK_MESSAGE(run.error().code == ErrorCode::UnsupportedFeature, to_string(run.error()));
+          CHECK(run.error().message.find("workgroups is too large") != std::string::npos);
+          CHECK_FALSE(run.error().fix.empty());
+          CHECK(run.error().context.program == "long_one");
+          CHECK_FALSE(run.error().context.device.empty());
+          CHECK(run.error().context.available == std::uint64_t{1} << 48);
+        }
+      }
+    }
+  }
+  // The words of a buffer may ask for it too.
+  config.grid_override.reset();
+  config.fixpoint_iterations.reset();
+  const char* const indirect =
+      "program long_one workgroup(1) { readonly g: u32[3]; readwrite x: u32[1];"
+      " indirect_dispatch(g[0]); x[0] = 1; }";
+  for (const PathName& path : kPaths) {
+    CAPTURE(path.name);
+    const auto run = run_on(path, indirect, {{UINT32_MAX, UINT32_MAX, 9}, {7}}, config);
+    CHECK(code_of(run) == ErrorCode::UnsupportedFeature);
+  }
+}
+
+TEST_CASE("a dispatch under way is refused at its start for a grid that would take years") {
+  const Bytes x = bytes_of(Words{7});
+  const ByteSpan input = x;
+  DispatchConfig config = on_grid(UINT32_MAX, UINT32_MAX, UINT32_MAX);
+  config.timeout = 200ms;
+  const auto pending = tested().dispatch_borrowed_async(
+      valid_program("program p workgroup(1) { readwrite x: u32[1]; x[0] = 1; }"), {&input, 1},
+      config);
+  CHECK(code_of(pending) == ErrorCode::UnsupportedFeature);
+}
+
 TEST_CASE(
     "fast floats that the configuration asks for are those of a plain dispatch on every path") {
   const char* const text =

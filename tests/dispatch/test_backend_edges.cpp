@@ -160,6 +160,34 @@ TEST_CASE("small asynchronous copies without end are refused before they fill th
   CHECK(error.code == ErrorCode::DeviceOutOfMemory);
 }
 
+TEST_CASE("memory that nobody has is asked for in a number that means something") {
+  const auto message = [](const char* text, WorkgroupOrder order) {
+    ReferenceOptions options;
+    options.order = order;
+    const auto backend = make_reference_backend(options);
+    const auto run = backend->dispatch(valid_program(text), {}, on_grid(65536, 65536, 65535));
+    REQUIRE_FALSE(run.has_value());
+    CHECK(run.error().code == ErrorCode::DeviceOutOfMemory);
+    CHECK(run.error().message.find("18446744073709551615") == std::string::npos);
+    return run.error().message;
+  };
+  const char* const small =
+      "program p workgroup(1) { output o: u32[1]; let x = o[0]; gridsync; o[0] = x + 1; }";
+  CHECK(message(small, WorkgroupOrder::Forward).find(" bytes, ") != std::string::npos);
+  const char* const large =
+      "program p workgroup(1) { workgroup w: u32[4096]; output o: u32[1]; w[o[0]] = 1; gridsync;"
+      " o[0] = w[1]; }";
+  CHECK(message(large, WorkgroupOrder::Forward)
+            .starts_with("Keeping every workgroup across a grid barrier needs "));
+  const char* const largest =
+      "program p workgroup(1) { workgroup w: u32[131072]; output o: u32[1]; w[o[0]] = 1; gridsync;"
+      " o[0] = w[1]; }";
+  CHECK(message(largest, WorkgroupOrder::Forward).find("2^64 bytes or more") != std::string::npos);
+  const char* const plain = "program p workgroup(1) { output o: u32[1]; o[0] = 1; }";
+  CHECK(message(plain, WorkgroupOrder::Shuffled).find("needs 1125882726973440 bytes") !=
+        std::string::npos);
+}
+
 TEST_CASE("an error leaves the backend usable") {
   const auto backend = make_reference_backend();
   const ir::Program bad =

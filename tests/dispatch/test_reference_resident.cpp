@@ -60,22 +60,27 @@ TEST_CASE("accesses past the end are counted in resident steps too") {
   CHECK(backend->out_of_bounds().stores == 1);
 }
 
-TEST_CASE("a subgroup width that is none is refused in every form") {
-  ReferenceOptions options;
-  options.subgroup_width = 65;
-  const auto backend = make_reference_backend(options);
-  const ir::Program program =
-      valid_program("program p workgroup(1) { readwrite y: u32[]; y[0] = subgroup_size; }");
-  const ResidentHandle y = *backend->allocate_resident(4);
-  const ResidentStep step{.program = program, .resources = {y}};
-  std::vector<Bytes> outputs;
-  CHECK(!backend->dispatch(program, {Bytes(4)}).has_value());
-  CHECK(!backend->compile(program).has_value());
-  CHECK(!backend->dispatch_async(program, {Bytes(4)}).has_value());
-  CHECK(!backend->record_resident({.prefix = {&step, 1}}).has_value());
-  const auto submitted = backend->submit_resident({.prefix = {&step, 1}}, outputs);
-  REQUIRE(!submitted.has_value());
-  CHECK(submitted.error().code == ErrorCode::BadInputs);
+TEST_CASE("options of the reference that are none are refused in every form") {
+  ReferenceOptions too_wide;
+  too_wide.subgroup_width = 65;
+  ReferenceOptions no_order;
+  no_order.order = static_cast<WorkgroupOrder>(77);
+  for (const ReferenceOptions& options : {too_wide, no_order}) {
+    const auto backend = make_reference_backend(options);
+    const ir::Program program =
+        valid_program("program p workgroup(1) { readwrite y: u32[]; y[0] = subgroup_size; }");
+    const ResidentHandle y = *backend->allocate_resident(4);
+    const ResidentStep step{.program = program, .resources = {y}};
+    std::vector<Bytes> outputs;
+    CHECK(!backend->dispatch(program, {Bytes(4)}).has_value());
+    CHECK(!backend->compile(program).has_value());
+    CHECK(!backend->dispatch_async(program, {Bytes(4)}).has_value());
+    CHECK(!backend->record_resident({.prefix = {&step, 1}}).has_value());
+    const auto submitted = backend->submit_resident({.prefix = {&step, 1}}, outputs);
+    REQUIRE(!submitted.has_value());
+    CHECK(submitted.error().code == ErrorCode::BadInputs);
+    CHECK_FALSE(submitted.error().fix.empty());
+  }
 }
 
 TEST_CASE("a submission that does not end is stopped by its timeout, and names the step") {

@@ -68,6 +68,56 @@ TEST_CASE("option values that are wrong by themselves are usage errors") {
   check_refused(run_saxpy({"--grid"}), kUsage, "--grid");
 }
 
+TEST_CASE("what is wrong with an option is said in the words of Felsite") {
+  struct Row {
+    Arguments options;
+    std::string_view message;
+  };
+  const Row rows[] = {
+      {{"--fixpoint", "x"}, "--fixpoint: `x` is not a whole number. Fix: "},
+      {{"--fixpoint", "1.5"}, "--fixpoint: `1.5` is not a whole number. Fix: "},
+      {{"--fixpoint=-1"}, "--fixpoint: `-1` is not a whole number. Fix: "},
+      {{"--fixpoint", "0x10"}, "--fixpoint: `0x10` is not a whole number. Fix: "},
+      {{"--fixpoint", "4294967296"}, "--fixpoint: `4294967296` takes more than 32 bits. Fix: "},
+      {{"--fixpoint"}, "--fixpoint has no value: it takes N. Fix: "},
+      {{"--order"}, "--order has no value: it takes forward|reversed|shuffled. Fix: "},
+      {{"-i"}, "--input has no value: it takes NAME=FORM. Fix: "},
+      {{"--fixpoint", "1", "--fixpoint", "2"}, "--fixpoint is given 2 times. Fix: "},
+      {{"--seed", "1", "--seed", "1", "--seed", "1"}, "--seed is given 3 times. Fix: "},
+      {{"--check=x"}, "--check is there or not, and has no value `x`. Fix: "},
+      {{"--timing=x"}, "--timing is there or not, and has no value `x`. Fix: "},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.message);
+    Arguments arguments{"run", "p.fels"};
+    arguments.insert(arguments.end(), row.options.begin(), row.options.end());
+    check_refused(run_tool(arguments), kUsage, row.message);
+    arguments.insert(arguments.begin() + 1, "--json");
+    const Outcome as_json = run_tool(arguments);
+    CHECK(as_json.code == kUsage);
+    const auto end = row.message.find(" Fix: ");
+    CHECK(contains(as_json.out, row.message.substr(0, end)));
+  }
+  check_refused(run_tool({"run", "--json=x", "p.fels"}), kUsage, "--json is there or not");
+  for (const char* command : {"explain", "trace"}) {
+    check_refused(run_tool({command, "p.fels", "--fixpoint", "x"}), kUsage,
+                  "--fixpoint: `x` is not a whole number. Fix: ");
+  }
+  check_refused(run_tool({"spirv", "p.fels", "--asm", "--binary"}), kUsage,
+                "--binary and --asm do not go together. Fix: ");
+  check_refused(run_tool({}), kUsage, "A command is required. Fix: ");
+  const Outcome marked = run_tool({"run", "-", "--marked"},
+                                  "//! run: --fixpoint x\nprogram p workgroup(1) { return; }");
+  check_refused(marked, kProgram, "is wrong: --fixpoint: `x` is not a whole number.");
+}
+
+TEST_CASE("numbers are decimal, also with zeros in front") {
+  CHECK(run_saxpy({"--limit", "010"}).out == run_saxpy({"--limit", "10"}).out);
+  for (const char* option : {"--seed", "--limit", "--fixpoint", "--subgroup-width"}) {
+    CHECK(run_saxpy({option, "08"}).code == 0);
+  }
+}
+
 TEST_CASE("option values that do not suit the program are its user's fault") {
   check_refused(run_saxpy({"--fixpoint", "0"}), kProgram, "fixpoint of 0");
   check_refused(run_saxpy({"--fixpoint", "2", "--convergence", "flag:nope"}), kProgram, "`nope`");

@@ -42,6 +42,50 @@ bool has_several_axes(const Sample& sample) {
 
 }  // namespace
 
+TEST_CASE("explain refuses the grids that run refuses, with the same words") {
+  const NoDriver none;
+  const char* const plain = "program p workgroup(1) { output o: u32[4]; o[0] = 1; }";
+  const char* const segments =
+      "program p workgroup(1) { output o: u32[4]; let x = o[0] + invocation.x; gridsync;"
+      " o[1] = x; }";
+  struct Row {
+    const char* text;
+    Arguments options;
+    std::string_view name;
+  };
+  const Row rows[] = {
+      {plain, {"--grid", "4294967295,65537"}, "UnsupportedFeature"},
+      {plain, {"--grid", "4294967295,4294967295,4294967295"}, "UnsupportedFeature"},
+      {plain, {"--grid", "4294967295", "--workgroup", "2"}, "BadInputs"},
+      {plain, {"--grid", "4294967295,65537", "--fixpoint", "3"}, "UnsupportedFeature"},
+      {segments, {"--grid", "4294967295,65537"}, "UnsupportedFeature"},
+      // The reference keeps every workgroup.
+      {segments, {"--grid", "200000000,1000,1000"}, "DeviceOutOfMemory"},
+      {segments, {"--grid", "1000000,65537"}, "DeviceOutOfMemory"},
+      // And the host split what each of them hands on.
+      {segments, {"--grid", "200000000,1000,1000", "--grid-sync", "host-split"}, "OutOfMemory"},
+      {segments, {"--grid", "1000000,65537", "--grid-sync", "host-split"}, "OutOfMemory"},
+      {segments, {"--grid", "1", "--grid-sync", "resident"}, "UnsupportedFeature"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.text);
+    CAPTURE(row.options);
+    Arguments words{"run", "-", "--backend", "reference", "--timeout", "5"};
+    words.insert(words.end(), row.options.begin(), row.options.end());
+    const Outcome ran = run_tool(words, row.text);
+    words.erase(words.begin() + 4, words.begin() + 6);
+    words[0] = "explain";
+    const Outcome explained = run_tool(words, row.text);
+    CAPTURE(ran.err);
+    CAPTURE(explained.err);
+    CHECK(contains(ran.err, row.name));
+    CHECK(explained.out.empty());
+    CHECK(explained.code == ran.code);
+    const auto code = [](const std::string& err) { return err.substr(0, err.find("):")); };
+    CHECK(code(explained.err) == code(ran.err));
+  }
+}
+
 TEST_CASE("explain says route, segments, spills, barriers, repeats and traffic of prefix_scan") {
   const Outcome outcome = explain("prefix_scan", {"--marked", "--grid-sync", "resident"});
   CHECK(outcome.code == 0);

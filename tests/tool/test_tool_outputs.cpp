@@ -101,6 +101,27 @@ TEST_CASE("two outputs do not go to one file") {
   CHECK(run_two({"-o", "words=@" + file, "-o", "bytes=@" + file + "2"}).code == 0);
 }
 
+TEST_CASE("a trace and an output do not go to one file") {
+  const Scratch scratch;
+  const std::string file = scratch.write("both", "as it was");
+  std::filesystem::create_symlink(file, scratch.path("link"));
+  const auto trace_to = [&](const std::string& to, const Arguments& more) {
+    Arguments arguments{"trace", scratch.write("two.fels", kTwo), "-i", "n=3", "--to", to};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments);
+  };
+  for (const std::string& same : {file, scratch.path("./both"), scratch.path("link")}) {
+    CAPTURE(same);
+    const Outcome outcome = trace_to(same, {"-o", "words=@" + file});
+    check_refused(outcome, kUsage, "the trace and an output cannot both go to one file");
+    CHECK(contains(outcome.err, " Fix: name another file for --to."));
+    CHECK(scratch.read("both") == "as it was");
+    const json body = json::parse(trace_to(same, {"-o", "words=@" + file, "--json"}).out);
+    CHECK(body["error"]["name"] == "Usage");
+  }
+  CHECK(trace_to(scratch.path("trace"), {"-o", "words=@" + file}).code == 0);
+}
+
 TEST_CASE("fmt --write replaces plain files only, and waits for nobody") {
   const Scratch scratch;
   const std::string pipe = scratch.path("pipe");
@@ -117,6 +138,51 @@ TEST_CASE("a result that standard output does not take is no success") {
     CHECK(outcome.code == 1);
     CHECK(contains(outcome.err, "Cannot write standard output"));
   }
+}
+
+TEST_CASE("the reason why standard output was not written is the true one, whatever failed first") {
+  // Some of them are longer than a buffer, some are written out before the end: the write that
+  // fails is then not the last.
+  const Scratch scratch;
+  const std::string long_text =
+      scratch.write("long.fels", std::string(kTwo) + "//" + std::string(100'000, 'x') + "\n");
+  const std::string two = scratch.write("two.fels", kTwo);
+  for (const Arguments& arguments :
+       {Arguments{"--version"}, Arguments{"man"}, Arguments{"fmt", long_text},
+        Arguments{"fmt", long_text, two}, Arguments{"run", two, "-i", "n=3"},
+        Arguments{"run", two, "-i", "n=3", "--timing"},
+        Arguments{"run", two, "-i", "n=3", "--json"},
+        Arguments{"run", two, "-i", "n=3", "-o", "bytes=@-"},
+        Arguments{"run", two, "-i", "n=3", "-o", "bytes=@/dev/stdout"},
+        Arguments{"trace", two, "-i", "n=3"}}) {
+    CAPTURE(arguments);
+    const Outcome outcome = run_tool(arguments, {}, "/dev/full");
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.err, "No space left on device"));
+    CHECK_FALSE(contains(outcome.err, "Input/output error"));
+  }
+}
+
+TEST_CASE("what fmt writes can be read again: a text that would grow beyond the limit stays") {
+  const Scratch scratch;
+  std::string text = "program p workgroup(1){return;}//";
+  text.resize(std::size_t{64} << 20, 'x');
+  const std::string path = scratch.write("most.fels", text);
+  CHECK(run_tool({"check", path}).code == 0);
+  for (const Arguments& arguments :
+       {Arguments{"fmt", "-w", path}, Arguments{"fmt", path}, Arguments{"fmt", "--check", path}}) {
+    const Outcome outcome = run_tool(arguments);
+    CAPTURE(outcome.err.substr(0, 300));
+    CHECK(outcome.code == kProgram);
+    CHECK(outcome.out.empty());
+    CHECK(contains(outcome.err, "F002"));
+    CHECK(contains(outcome.err, "would be longer than 64 MiB"));
+    CHECK(contains(outcome.err, " Fix: "));
+    CHECK(std::filesystem::file_size(path) == text.size());
+  }
+  const bool is_kept = scratch.read("most.fels") == text;  // too long to print
+  CHECK(is_kept);
 }
 
 TEST_CASE("results as JSON") {

@@ -37,6 +37,43 @@ TEST_CASE("launches and traffic of both paths are those that a run counts") {
   }
 }
 
+TEST_CASE("explain refuses the grids that a run on the device refuses, with the same code") {
+  const Scratch scratch;
+  const std::string plain =
+      scratch.write("plain.fels", "program p workgroup(1) { output o: u32[4]; o[0] = 1; }");
+  const std::string segments = scratch.write(
+      "segments.fels",
+      "program p workgroup(1) { readwrite o: u32[4]; let x = o[0] + invocation.x; gridsync;"
+      " o[0] = 5; gridsync; o[1] = x; }");
+  struct Row {
+    std::string path;
+    Arguments options;
+  };
+  for (const Row& row :
+       {Row{plain, {"--grid", "4294967295,65537"}},
+        Row{plain, {"--grid", "4294967295,65537", "--fixpoint", "2"}},
+        Row{segments, {"--grid", "4294967295,65537"}},
+        Row{segments, {"--grid", "200000000,1000,1000"}},
+        Row{segments, {"--grid", "1000000,65537"}},
+        Row{segments, {"--grid", "1000000,65537", "--grid-sync", "host-split"}},
+        Row{segments, {"--grid", "1000000,65537", "--grid-sync", "one-workgroup"}}}) {
+    CAPTURE(row.options);
+    const auto refused = [&](const char* command) {
+      Arguments words{command, row.path, "--json"};
+      if (row.path == segments) words.insert(words.end(), {"-i", "o=0,0,0,0"});
+      words.insert(words.end(), row.options.begin(), row.options.end());
+      const Outcome outcome = run_device_tool(words);
+      CAPTURE(outcome.out);
+      CHECK(outcome.code != 0);
+      const json body = json::parse(outcome.out);
+      return body.contains("error") ? body["error"]["name"].get<std::string>() : "none";
+    };
+    const std::string ran = refused("run");
+    CHECK(ran != "none");
+    CHECK(refused("explain") == ran);
+  }
+}
+
 TEST_CASE("an explanation names the device that would run the program") {
   const json said = output_of("explain", sample_named("closure"), {});
   CHECK(said.at("device") == device_name());
