@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/grid.h"
 
 namespace felsite::dispatch {
@@ -105,7 +106,7 @@ Result<void> check_config(const Program& program, const DispatchConfig& config) 
 Result<BindingPlan> plan_bindings(const Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config) {
-  if (auto sane = check_ranks(program); !sane) return std::unexpected(std::move(sane.error()));
+  FELSITE_CHECK(check_ranks(program));
   BindingPlan plan;
   for (const BufferDecl& buffer : program.buffers()) {
     if (takes_caller_bytes(role_of(buffer))) ++plan.input_count;
@@ -124,9 +125,8 @@ Result<BindingPlan> plan_bindings(const Program& program,
       bound.count = buffer.count;
       if (takes_caller_bytes(bound.role)) {
         bound.input = next_input++;
-        const auto count = input_count(program, buffer, input_sizes[bound.input]);
-        if (!count) return std::unexpected(count.error());
-        bound.count = *count;
+        FELSITE_TRY(const auto count, input_count(program, buffer, input_sizes[bound.input]));
+        bound.count = count;
       }
       bound.bytes = bound.count * info(buffer.element).bytes;
     }
