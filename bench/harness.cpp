@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/try.h"
 #include "rows_in_child.h"
 
 namespace felsite::bench {
@@ -57,10 +58,10 @@ void measure_here(const Row& row, const Options& options, std::vector<Measuremen
 
 Result<void> measure_in_child(const Row& row, const Options& options,
                               std::vector<Measurement>& results) {
-  const auto said =
-      run_child({"row", row.name, std::string(extent_name(options.extent))}, row.surroundings);
-  if (!said) return std::unexpected(said.error());
-  auto in_child = read_from_child(*said);
+  FELSITE_TRY(
+      const auto said,
+      run_child({"row", row.name, std::string(extent_name(options.extent))}, row.surroundings));
+  auto in_child = read_from_child(said);
   if (!in_child) {
     return std::unexpected(
         Error{.code = ErrorCode::DispatchFailed,
@@ -136,9 +137,8 @@ Result<std::vector<Measurement>> measure(const Options& options) {
     if (!wanted) continue;
     if (row.surroundings.empty() || options.in_child) {
       measure_here(row, options, results);
-    } else if (const auto done = measure_in_child(row, options, results); !done) {
-      return std::unexpected(done.error());
-    }
+    } else
+      FELSITE_CHECK(measure_in_child(row, options, results));
   }
   return results;
 }

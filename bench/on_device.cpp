@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/try.h"
 #include "felsite/kernel.h"
 #include "felsite/vulkan.h"
 #include "glsl.h"
@@ -52,29 +53,25 @@ std::string size_name(std::uint64_t bytes) {
 }
 
 Result<SharedDevice> open_shared_device(const vk::DeviceWish& wish) {
-  auto device = vk::open_device(wish);
-  if (!device) return std::unexpected(std::move(device.error()));
-  return SharedDevice(std::move(*device));
+  FELSITE_TRY(auto device, vk::open_device(wish));
+  return SharedDevice(std::move(device));
 }
 
 Result<Sides> open_sides(bool with_conditions) {
-  auto raw = with_conditions ? RawDevice::open_with_conditions() : RawDevice::open();
-  if (!raw) return std::unexpected(std::move(raw.error()));
-  auto backend = make_vulkan_backend();
-  if (!backend) return std::unexpected(std::move(backend.error()));
-  return Sides{std::move(*backend), std::move(*raw)};
+  FELSITE_TRY(auto raw, with_conditions ? RawDevice::open_with_conditions() : RawDevice::open());
+  FELSITE_TRY(auto backend, make_vulkan_backend());
+  return Sides{std::move(backend), std::move(raw)};
 }
 
 Result<std::shared_ptr<DeviceKernel>> DeviceKernel::make(SharedDevice device,
                                                          codegen::Kernel kernel,
                                                          const ir::Program& program,
                                                          const Workload& workload) {
-  const auto prepared = vk::PreparedKernel::prepare(*device, std::move(kernel), program);
-  if (!prepared) return std::unexpected(prepared.error());
+  FELSITE_TRY(const auto prepared,
+              vk::PreparedKernel::prepare(*device, std::move(kernel), program));
   const std::vector<ByteSpan> inputs(workload.inputs.begin(), workload.inputs.end());
-  auto bound = prepared->bind(inputs, vk::Launch{.grid = workload.grid});
-  if (!bound) return std::unexpected(std::move(bound.error()));
-  return std::shared_ptr<DeviceKernel>(new DeviceKernel(std::move(device), std::move(*bound)));
+  FELSITE_TRY(auto bound, prepared.bind(inputs, vk::Launch{.grid = workload.grid}));
+  return std::shared_ptr<DeviceKernel>(new DeviceKernel(std::move(device), std::move(bound)));
 }
 
 double DeviceKernel::run(std::uint32_t times) {
@@ -86,12 +83,10 @@ std::vector<Bytes> DeviceKernel::outputs() const { return must(bound_.read_outpu
 
 Runner felsite_on(const SharedDevice& device, const ir::Program& program,
                   const Workload& workload) {
-  auto kernel = codegen::lower(codegen::Segment(program), device->capabilities());
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
-  const auto made = DeviceKernel::make(device, std::move(*kernel), program, workload);
-  if (!made) return std::unexpected(made.error());
-  return Contestant{.run = [one = *made](std::uint32_t times) { return one->run(times); },
-                    .outputs = [one = *made] { return one->outputs(); }};
+  FELSITE_TRY(auto kernel, codegen::lower(codegen::Segment(program), device->capabilities()));
+  FELSITE_TRY(const auto made, DeviceKernel::make(device, std::move(kernel), program, workload));
+  return Contestant{.run = [one = made](std::uint32_t times) { return one->run(times); },
+                    .outputs = [one = made] { return one->outputs(); }};
 }
 
 Runner raw_peer_on(const SharedRawDevice& device, const BenchKernel& kernel,

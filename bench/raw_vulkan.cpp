@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/try.h"
 #include "on_device.h"
 #include "vk/device.h"
 #include "vk/vulkan_error.h"
@@ -58,24 +59,20 @@ void check_raw(VkResult result, const char* call) {
 }
 
 Result<RawChoice> choose_as_felsite() {
-  const auto devices = vk::list_devices();
-  if (!devices) return std::unexpected(devices.error());
-  const auto plan = vk::plan_device(*devices, vk::with_environment({}));
-  if (!plan) return std::unexpected(plan.error());
-  return RawChoice{plan->device, plan->compute_family};
+  FELSITE_TRY(const auto devices, vk::list_devices());
+  FELSITE_TRY(const auto plan, vk::plan_device(devices, vk::with_environment({})));
+  return RawChoice{plan.device, plan.compute_family};
 }
 
 Result<SharedRawDevice> RawDevice::open() {
-  const auto choice = choose_as_felsite();
-  if (!choice) return std::unexpected(choice.error());
-  return open(*choice);
+  FELSITE_TRY(const auto choice, choose_as_felsite());
+  return open(choice);
 }
 
 Result<SharedRawDevice> RawDevice::open_with_conditions() {
-  auto choice = choose_as_felsite();
-  if (!choice) return std::unexpected(choice.error());
-  choice->conditions = true;
-  return open(*choice);
+  FELSITE_TRY(auto choice, choose_as_felsite());
+  choice.conditions = true;
+  return open(choice);
 }
 
 Result<SharedRawDevice> RawDevice::open(const RawChoice& choice) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/try.h"
+
 namespace felsite::bench {
 namespace {
 
@@ -29,9 +31,8 @@ Result<std::string> measure_for_parent(const std::string& row, Extent extent) {
                   .progress = {},
                   .skipped = {}};
   options.skipped = [&](const Row&, const std::string& reason) { skipped.push_back(reason); };
-  const auto measurements = measure(options);
-  if (!measurements) return std::unexpected(measurements.error());
-  for (const Measurement& m : *measurements) {
+  FELSITE_TRY(const auto measurements, measure(options));
+  for (const Measurement& m : measurements) {
     measured.push_back({{"name", m.name},
                         {"size", m.size},
                         {"bytes", m.unit == Unit::Bytes},

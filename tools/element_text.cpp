@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "base/try.h"
 #include "felsite/literal.h"
 #include "files.h"
 
@@ -135,10 +136,9 @@ std::uint64_t random_bits(Type type, std::mt19937_64& random) {
 
 Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
   if (spec.starts_with('@')) {
-    auto text = read_bytes(std::string(spec.substr(1)), input_limits());
-    if (!text) return std::unexpected(std::move(text.error()));
-    const auto* first = reinterpret_cast<const std::byte*>(text->data());
-    return Bytes(first, first + text->size());
+    FELSITE_TRY(auto text, read_bytes(std::string(spec.substr(1)), input_limits()));
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return Bytes(first, first + text.size());
   }
   constexpr std::string_view kBits = "bits:";
   if (spec.starts_with(kBits)) return parse_list(buffer, spec.substr(kBits.size()), parse_bits);

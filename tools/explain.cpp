@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstring>
 
+#include "base/try.h"
 #include "command_help.h"
 #include "commands.h"
 #include "element_text.h"
@@ -57,26 +58,24 @@ Result<ExplainInputs> known_inputs(const ir::Program& program, const RunArgument
   for (const ir::BufferDecl& buffer : program.buffers()) {
     if (takes_caller_bytes(role_of(buffer))) names.push_back(buffer.name);
   }
-  const auto specs = split_pairs(args.inputs, names, "input");
-  if (!specs) return std::unexpected(specs.error());
+  FELSITE_TRY(const auto specs, split_pairs(args.inputs, names, "input"));
   ExplainInputs inputs;
   for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
     const ir::BufferDecl& buffer = program.buffer(id);
     if (!takes_caller_bytes(role_of(buffer))) continue;
     inputs.bytes.emplace_back();
-    const auto spec = specs->find(buffer.name);
-    if (spec == specs->end()) continue;
-    const auto bytes = make_input(buffer, spec->second);
-    if (!bytes) return std::unexpected(bytes.error());
-    inputs.bytes.back() = bytes->size();
+    const auto spec = specs.find(buffer.name);
+    if (spec == specs.end()) continue;
+    FELSITE_TRY(const auto bytes, make_input(buffer, spec->second));
+    inputs.bytes.back() = bytes.size();
     const ir::Node& first = program.node(program.entry().begin);
     if (!program.facts().has_indirect_dispatch || first.ref != id) continue;
     // Past the end reads as zero.
     inputs.indirect_grid.emplace();
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::uint64_t at = (std::uint64_t{first.extra} + axis) * 4;
-      if (at + 4 <= bytes->size()) {
-        std::memcpy(&(*inputs.indirect_grid)[axis], bytes->data() + at, 4);
+      if (at + 4 <= bytes.size()) {
+        std::memcpy(&(*inputs.indirect_grid)[axis], bytes.data() + at, 4);
       }
     }
   }
@@ -85,7 +84,7 @@ Result<ExplainInputs> known_inputs(const ir::Program& program, const RunArgument
 
 Result<void> show(const Explanation& explanation, const ExplainArguments& args, bool json) {
   if (!args.html.empty()) {
-    if (auto written = write_file(args.html, to_html(explanation)); !written) return written;
+    FELSITE_CHECK(write_file(args.html, to_html(explanation)));
     if (args.html == "-") return {};
   }
   write_out(json ? to_json(explanation) + "\n" : to_text(explanation));

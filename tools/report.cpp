@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/try.h"
 #include "commands.h"
 #include "felsite/printable.h"
 #include "felsite/text.h"
@@ -112,9 +113,8 @@ Result<ir::Program> parse_program(const std::string& text, const std::string& pa
 }
 
 Result<ir::Program> load_program(const std::string& path, bool json) {
-  auto text = read_file(path);
-  if (!text) return std::unexpected(std::move(text.error()));
-  return parse_program(*text, path, json);
+  FELSITE_TRY(auto text, read_file(path));
+  return parse_program(text, path, json);
 }
 
 }  // namespace felsite::tool

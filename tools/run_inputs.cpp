@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "element_text.h"
 #include "run_results.h"
 
@@ -56,13 +57,12 @@ Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArgu
   for (const ir::BufferDecl& buffer : program.buffers()) {
     if (takes_caller_bytes(role_of(buffer))) names.push_back(buffer.name);
   }
-  const auto specs = split_pairs(args.inputs, names, "input");
-  if (!specs) return std::unexpected(specs.error());
+  FELSITE_TRY(const auto specs, split_pairs(args.inputs, names, "input"));
   std::vector<Bytes> inputs;
   for (const ir::BufferDecl& buffer : program.buffers()) {
     if (!takes_caller_bytes(role_of(buffer))) continue;
-    const auto spec = specs->find(buffer.name);
-    if (spec == specs->end()) {
+    const auto spec = specs.find(buffer.name);
+    if (spec == specs.end()) {
       return std::unexpected(
           Error{.code = ErrorCode::BadInputs,
                 .message = fmt::format("The input `{}` ({}) is missing.", buffer.name,
@@ -71,9 +71,8 @@ Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArgu
                                    buffer.name, buffer.count != 0 ? buffer.count : 16),
                 .context = {}});
     }
-    auto bytes = make_input(buffer, spec->second);
-    if (!bytes) return std::unexpected(std::move(bytes.error()));
-    inputs.push_back(std::move(*bytes));
+    FELSITE_TRY(auto bytes, make_input(buffer, spec->second));
+    inputs.push_back(std::move(bytes));
   }
   return inputs;
 }

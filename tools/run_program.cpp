@@ -1,5 +1,6 @@
 #include "run_program.h"
 
+#include "base/try.h"
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
 #include "output.h"
@@ -16,17 +17,15 @@ Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::ve
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
   const DispatchConfig config = make_config(args, program);
   const Telemetry before = telemetry_snapshot();
-  auto results = backend.dispatch_borrowed_timed(program, spans, config);
-  if (!results) return std::unexpected(std::move(results.error()));
+  FELSITE_TRY(auto results, backend.dispatch_borrowed_timed(program, spans, config));
   const Telemetry counted = difference(telemetry_snapshot(), before);
   std::vector<std::uint64_t> sizes;
   for (const Bytes& input : inputs) sizes.push_back(input.size());
-  auto grid = choose_grid(program, config, sizes);
-  if (!grid) return std::unexpected(std::move(grid.error()));
-  return Ran{.results = std::move(*results),
+  FELSITE_TRY(auto grid, choose_grid(program, config, sizes));
+  return Ran{.results = std::move(results),
              .backend = std::string(backend.id()),
              .device = backend.device_profile().name,
-             .grid = std::move(*grid),
+             .grid = std::move(grid),
              .counted = counted,
              .checked = false,
              .difference = {}};

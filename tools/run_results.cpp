@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/try.h"
 #include "element_text.h"
 #include "felsite/printable.h"
 #include "files.h"
@@ -116,7 +117,7 @@ Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styl
     if (!wanted.empty() && style == wanted.end()) continue;
     const std::string how = style == wanted.end() ? "numbers" : style->second;
     if (how.starts_with('@')) {
-      if (auto written = write_bytes(how.substr(1), bytes); !written) return written;
+      FELSITE_CHECK(write_bytes(how.substr(1), bytes));
       outputs[name] = nlohmann::json{{"file", how.substr(1)}, {"bytes", bytes.size()}};
       continue;
     }
@@ -146,8 +147,7 @@ Result<void> write_outputs(const ir::Program& program, const Ran& ran, const Sty
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto style = wanted.find(results[i]->name);
     if (style == wanted.end() || !style->second.starts_with('@')) continue;
-    auto written = write_bytes(style->second.substr(1), ran.results.outputs[i]);
-    if (!written) return written;
+    FELSITE_CHECK(write_bytes(style->second.substr(1), ran.results.outputs[i]));
   }
   show_course(program, ran, args);
   return {};

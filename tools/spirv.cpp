@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/try.h"
 #include "command_help.h"
 #include "commands.h"
 #include "felsite/kernel.h"
@@ -146,29 +147,23 @@ std::string conflict(const SpirvArguments& args, bool json_wanted) {
 }
 
 Result<void> lower_file(const SpirvArguments& args, const CommonOptions& common) {
-  const auto program = load_program(args.path, common.json);
-  if (!program) return std::unexpected(program.error());
-  const auto mask = lowering_mask(args.mask, common.device);
-  if (!mask) return std::unexpected(mask.error());
-  const auto kernel = codegen::lower(codegen::Segment(*program), *mask,
-                                     {.names = !args.strip, .source_name = args.path});
-  if (!kernel) return std::unexpected(kernel.error());
+  FELSITE_TRY(const auto program, load_program(args.path, common.json));
+  FELSITE_TRY(const auto mask, lowering_mask(args.mask, common.device));
+  FELSITE_TRY(const auto kernel, codegen::lower(codegen::Segment(program), mask,
+                                                {.names = !args.strip, .source_name = args.path}));
 
   std::string assembly;
   if (!args.binary || common.json) {
-    auto text = disassemble(kernel->words);
-    if (!text) return std::unexpected(std::move(text.error()));
-    assembly = std::move(*text);
+    FELSITE_TRY(assembly, disassemble(kernel.words));
   }
   if (!common.json || !args.output.empty()) {
-    const std::string_view bytes(reinterpret_cast<const char*>(kernel->words.data()),
-                                 kernel->words.size() * sizeof(std::uint32_t));
-    auto written = write_file(args.output.empty() ? "-" : args.output,
-                              args.binary ? bytes : std::string_view(assembly));
-    if (!written) return written;
+    const std::string_view bytes(reinterpret_cast<const char*>(kernel.words.data()),
+                                 kernel.words.size() * sizeof(std::uint32_t));
+    FELSITE_CHECK(write_file(args.output.empty() ? "-" : args.output,
+                             args.binary ? bytes : std::string_view(assembly)));
   }
   if (common.json) {
-    print_out("{}\n", json_text(describe(*program, *kernel, assembly, *mask)));
+    print_out("{}\n", json_text(describe(program, kernel, assembly, mask)));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "codegen/kernel_writer.h"
 #include "codegen/plan.h"
 #include "felsite/validate.h"
@@ -95,16 +96,14 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }
-  if (auto whole = check_segment(segment); !whole) return std::unexpected(whole.error());
+  FELSITE_CHECK(check_segment(segment));
   // Asked only about what concerns several invocations at once.
   const ir::Facts& facts = program.facts();
   const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
   const ir::UniformityMap uniformity =
       together ? ir::analyze_uniformity(program) : ir::UniformityMap{};
   const Plan plan = make_plan(segment, uniformity, mask);
-  if (auto supported = check_requirements(segment, plan, uniformity, mask); !supported) {
-    return std::unexpected(std::move(supported.error()));
-  }
+  FELSITE_CHECK(check_requirements(segment, plan, uniformity, mask));
 
   Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
   Interface interface(emitter, segment, plan.folding);
@@ -125,9 +124,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
       spv::ExecutionMode::LocalSize,
       {kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]});
   declare_modes(emitter);
-  if (auto fits = check_kernel_limits(program, kernel, mask.limits); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
+  FELSITE_CHECK(check_kernel_limits(program, kernel, mask.limits));
   kernel.words = module.finish();
   return kernel;
 }

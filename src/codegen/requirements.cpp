@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "codegen/plan.h"
 #include "ir/op_tables.h"
 #include "ir/place.h"
@@ -52,17 +53,17 @@ class Requirements {
         is_one_workgroup_(segment.one_workgroup.has_value()) {}
 
   Result<void> check() {
-    if (auto fits = check_limits(); !fits) return fits;
+    FELSITE_CHECK(check_limits());
     for (NodeId id = plan_.nodes.begin; id < plan_.nodes.end; ++id) {
       while (!around_.empty() && program_.node(around_.back()).end <= id) around_.pop_back();
-      if (auto fine = check_node(id); !fine) return fine;
+      FELSITE_CHECK(check_node(id));
       if (ir::info(program_.node(id).kind).has_body) around_.push_back(id);
     }
     for (const ir::OpDecl& op : program_.ops()) {
       for (NodeId id = op.body.begin; id < op.body.end; ++id) {
-        if (auto fine = check_node(id); !fine) return fine;
+        FELSITE_CHECK(check_node(id));
       }
-      if (auto fine = check_tree(op.result); !fine) return fine;
+      FELSITE_CHECK(check_tree(op.result));
     }
     return {};
   }
@@ -148,7 +149,7 @@ class Requirements {
     }
     for (const ir::ExprId root : program_.expressions(id)) {
       current_ = id;
-      if (auto fine = check_tree(root); !fine) return fine;
+      FELSITE_CHECK(check_tree(root));
     }
     return {};
   }
@@ -180,10 +181,10 @@ class Requirements {
     for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
       const ir::Expr& expr = program_.expr(id);
       if (expr.type == Type::F64 || operand_is_f64(id)) {
-        if (auto fine = need(Feature::Float64, id); !fine) return fine;
+        FELSITE_CHECK(need(Feature::Float64, id));
       }
       if (expr.kind == ExprKind::Atomic) {
-        if (auto fine = check_atomic(id); !fine) return fine;
+        FELSITE_CHECK(check_atomic(id));
       }
       const bool lanes = ir::info(expr.kind).purity == ir::Purity::ReadsLanes;
       if ((lanes || expr.kind == ExprKind::SubgroupLocalId) && plan_.folding) {
@@ -191,7 +192,7 @@ class Requirements {
                       "run the grid in another form.");
       }
       if (lanes && plan_.subgroups == Subgroups::Emulated) {
-        if (auto fine = check_emulated(id); !fine) return fine;
+        FELSITE_CHECK(check_emulated(id));
       }
     }
     return {};
@@ -210,7 +211,7 @@ class Requirements {
       return need(shared ? Feature::SharedFloatAtomicAdd : Feature::FloatAtomicAdd, id);
     }
     if (ir::info(expr.type).bytes < 8) return {};
-    if (auto fine = need(Feature::Int64, id); !fine) return fine;
+    FELSITE_CHECK(need(Feature::Int64, id));
     return need(shared ? Feature::SharedAtomics64 : Feature::Atomics64, id);
   }
 
@@ -306,9 +307,7 @@ Result<void> check_storage_buffers(const ir::Program& program, const Kernel& ker
 
 Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kernel,
                                  const DeviceLimits& limits) {
-  if (auto fits = check_storage_buffers(program, kernel, limits.storage_buffers); !fits) {
-    return fits;
-  }
+  FELSITE_CHECK(check_storage_buffers(program, kernel, limits.storage_buffers));
   if (kernel.shared_bytes > limits.shared_bytes) {
     return std::unexpected(over_limit(program, "bytes of workgroup memory", kernel.shared_bytes,
                                       limits.shared_bytes,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "codegen/plan.h"
 #include "ir/effects.h"
 #include "reference/fold.h"
@@ -39,10 +40,9 @@ class ParameterReads {
           (node.kind == NodeKind::IndirectDispatch && node.ref == parameters_);
       if (is_read_whole) return refuse_read();
       for (const ir::ExprId root : program_.expressions(id)) {
-        const auto value = visit(root);
-        if (!value) return std::unexpected(value.error());
+        FELSITE_TRY(const auto value, visit(root));
         const bool names_it = node.kind == NodeKind::Let && !program_.var(node.ref).assigned;
-        if (names_it) names_[node.ref] = *value;
+        if (names_it) names_[node.ref] = value;
       }
     }
     return {};
@@ -153,7 +153,7 @@ Result<void> check_one_workgroup(const Segment& segment) {
 
 Result<void> check_segment(const Segment& segment) {
   if (segment.one_workgroup) {
-    if (auto fine = check_one_workgroup(segment); !fine) return fine;
+    FELSITE_CHECK(check_one_workgroup(segment));
   }
   if (!segment.parameters) return {};
   return check_parameters(segment.program, *segment.parameters);

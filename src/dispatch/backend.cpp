@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/resident_checks.h"
 
 namespace felsite {
@@ -34,9 +35,7 @@ Result<std::vector<Bytes>> Backend::dispatch_borrowed(const ir::Program& program
                                                       const DispatchConfig& config) {
   return base::guarded([&]() -> Result<std::vector<Bytes>> {
     std::vector<Bytes> outputs;
-    if (auto timing = dispatch_borrowed_into(program, inputs, outputs, config); !timing) {
-      return std::unexpected(std::move(timing.error()));
-    }
+    FELSITE_CHECK(dispatch_borrowed_into(program, inputs, outputs, config));
     return outputs;
   });
 }
@@ -48,16 +47,14 @@ Result<TimedOutputs> Backend::dispatch_borrowed_timed(const ir::Program& program
     DispatchConfig timed = config;
     timed.profile = true;
     TimedOutputs result;
-    auto timing = dispatch_borrowed_into(program, inputs, result.outputs, timed);
-    if (!timing) return std::unexpected(std::move(timing.error()));
-    result.timing = std::move(*timing);
+    FELSITE_TRY(auto timing, dispatch_borrowed_into(program, inputs, result.outputs, timed));
+    result.timing = std::move(timing);
     return result;
   });
 }
 
 Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
-  auto compiled = compile(program, config);
-  if (!compiled) return std::unexpected(std::move(compiled.error()));
+  FELSITE_TRY(auto compiled, compile(program, config));
   return {};
 }
 
@@ -71,9 +68,8 @@ Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_async(const ir::Progr
 }
 
 Result<ResidentHandle> Backend::allocate_resident(std::uint64_t bytes) {
-  auto handles = allocate_resident_many({&bytes, 1});
-  if (!handles) return std::unexpected(std::move(handles.error()));
-  return handles->front();
+  FELSITE_TRY(auto handles, allocate_resident_many({&bytes, 1}));
+  return handles.front();
 }
 
 Result<void> Backend::upload_resident(ResidentHandle buffer, ByteSpan bytes) {
@@ -84,17 +80,16 @@ Result<void> Backend::upload_resident(ResidentHandle buffer, ByteSpan bytes) {
 Result<void> Backend::upload_resident_many(std::span<const ResidentUpload> uploads) {
   return base::guarded([&]() -> Result<void> {
     for (const ResidentUpload& upload : uploads) {
-      const auto size = resident_size(upload.buffer);
-      if (!size) return std::unexpected(size.error());
-      if (upload.offset == 0 && upload.bytes.size() == *size) continue;
+      FELSITE_TRY(const auto size, resident_size(upload.buffer));
+      if (upload.offset == 0 && upload.bytes.size() == size) continue;
       Error error{
           .code = ErrorCode::BadInputs,
           .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
-                                 upload.bytes.size(), upload.offset, *size),
+                                 upload.bytes.size(), upload.offset, size),
           .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
           .context = {}};
       error.context.requested = upload.bytes.size();
-      error.context.available = *size;
+      error.context.available = size;
       return std::unexpected(std::move(error));
     }
     return upload_resident_at_many(uploads);
@@ -125,8 +120,7 @@ Result<Bytes> Backend::download_resident_range(ResidentHandle buffer, std::uint6
                                                std::uint64_t length) {
   return base::guarded([&]() -> Result<Bytes> {
     Bytes out;
-    auto done = download_resident_range_into(buffer, offset, length, out);
-    if (!done) return std::unexpected(std::move(done.error()));
+    FELSITE_CHECK(download_resident_range_into(buffer, offset, length, out));
     return out;
   });
 }
@@ -168,9 +162,7 @@ Result<void> Backend::check_resident_config(const ir::Program& program,
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentHandle> resources,
                                              const DispatchConfig& config) {
-  if (auto sane = check_resident_config(program, config); !sane) {
-    return std::unexpected(std::move(sane.error()));
-  }
+  FELSITE_CHECK(check_resident_config(program, config));
   if (dispatch::looks_after_passes(program, config)) {
     return dispatch_resident_passes(program, resources, config);
   }
@@ -211,16 +203,14 @@ Result<DeviceBuffer> Backend::allocate_device_buffer(std::uint64_t bytes, std::s
   return base::guarded([&]() -> Result<DeviceBuffer> {
     DeviceBuffer buffer{
         .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = {}};
-    auto handle = allocate_resident(bytes);
-    if (!handle) return std::unexpected(std::move(handle.error()));
-    buffer.resident = *handle;
+    FELSITE_TRY(buffer.resident, allocate_resident(bytes));
     return buffer;
   });
 }
 
 Result<void> Backend::free_device_buffer(const DeviceBuffer& buffer) {
   return base::guarded([&]() -> Result<void> {
-    if (auto own = dispatch::check_device_buffer(buffer, id()); !own) return own;
+    FELSITE_CHECK(dispatch::check_device_buffer(buffer, id()));
     return free_resident(buffer.resident);
   });
 }
@@ -231,9 +221,7 @@ Result<DispatchTiming> Backend::dispatch_device_buffers(const ir::Program& progr
   return base::guarded([&]() -> Result<DispatchTiming> {
     std::vector<ResidentHandle> resources;
     for (const DeviceBuffer& buffer : buffers) {
-      if (auto own = dispatch::check_device_buffer(buffer, id()); !own) {
-        return std::unexpected(std::move(own.error()));
-      }
+      FELSITE_CHECK(dispatch::check_device_buffer(buffer, id()));
       resources.push_back(buffer.resident);
     }
     return dispatch_resident_timed(program, resources, config);
@@ -244,9 +232,7 @@ Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& 
   return base::guarded([&]() -> Result<std::vector<Bytes>> {
     const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
     std::vector<Bytes> outputs;
-    if (auto timing = dispatch_borrowed_into(spans, outputs); !timing) {
-      return std::unexpected(std::move(timing.error()));
-    }
+    FELSITE_CHECK(dispatch_borrowed_into(spans, outputs));
     return outputs;
   });
 }
@@ -254,9 +240,7 @@ Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& 
 Result<std::vector<Bytes>> PendingDispatch::wait() {
   return base::guarded([&]() -> Result<std::vector<Bytes>> {
     std::vector<Bytes> outputs;
-    if (auto timing = wait_into(outputs); !timing) {
-      return std::unexpected(std::move(timing.error()));
-    }
+    FELSITE_CHECK(wait_into(outputs));
     return outputs;
   });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/try.h"
 #include "dispatch/grid.h"
 
 namespace felsite::dispatch {
@@ -136,7 +137,7 @@ Program configured(const Program& program, const DispatchConfig& config) {
 }
 
 Result<void> check_config(const Program& program, const DispatchConfig& config) {
-  if (auto real = check_choices(program, config); !real) return real;
+  FELSITE_CHECK(check_choices(program, config));
   if (config.fixpoint_iterations == 0u) {
     return std::unexpected(bad_inputs(program, "A fixpoint of 0 iterations was asked for.",
                                       "ask for at least 1, or leave it out."));
@@ -159,7 +160,7 @@ Result<void> check_config(const Program& program, const DispatchConfig& config) 
 Result<BindingPlan> plan_bindings(const Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config) {
-  if (auto sane = check_ranks(program); !sane) return std::unexpected(std::move(sane.error()));
+  FELSITE_CHECK(check_ranks(program));
   BindingPlan plan;
   for (const BufferDecl& buffer : program.buffers()) {
     if (takes_caller_bytes(role_of(buffer))) ++plan.input_count;
@@ -178,9 +179,8 @@ Result<BindingPlan> plan_bindings(const Program& program,
       bound.count = buffer.count;
       if (takes_caller_bytes(bound.role)) {
         bound.input = next_input++;
-        const auto count = input_count(program, buffer, input_sizes[bound.input]);
-        if (!count) return std::unexpected(count.error());
-        bound.count = *count;
+        FELSITE_TRY(const auto count, input_count(program, buffer, input_sizes[bound.input]));
+        bound.count = count;
       }
       bound.bytes = bound.count * info(buffer.element).bytes;
     }
@@ -271,9 +271,7 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
       return std::unexpected(std::move(error));
     }
   }
-  if (auto fits = check_grid_size(program, grid); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
+  FELSITE_CHECK(check_grid_size(program, grid));
   return grid;
 }
 

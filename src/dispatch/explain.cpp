@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/explained_source.h"
 #include "dispatch/explained_traffic.h"
 #include "dispatch/grid.h"
@@ -37,31 +38,24 @@ class Explainer {
         passes_(config.fixpoint_iterations.value_or(1)) {}
 
   Result<Explanation> run() {
-    if (auto real = dispatch::check_choices(program_, config_); !real) {
-      return std::unexpected(std::move(real.error()));
-    }
+    FELSITE_CHECK(dispatch::check_choices(program_, config_));
     if (const ir::Findings findings = ir::validate(program_); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, program_.name()));
     }
-    if (auto sane = dispatch::check_config(program_, config_); !sane) {
-      return std::unexpected(std::move(sane.error()));
-    }
+    FELSITE_CHECK(dispatch::check_config(program_, config_));
     out_.program = program_.name();
     out_.fingerprint = to_string(program_.fingerprint());
     out_.device = device_.name;
     out_.workgroup_size = program_.workgroup_size();
-    if (auto sizes = find_sizes(); !sizes) return std::unexpected(std::move(sizes.error()));
+    FELSITE_CHECK(find_sizes());
     const std::vector<std::uint64_t> lengths = known_lengths();
-    auto route = dispatch::choose_route(program_, config_, grid_, device_,
-                                        {.lengths = lengths, .can_try = true});
-    if (!route) return std::unexpected(std::move(route.error()));
-    out_.route = to_string(route->route);
-    out_.reason = route->reason;
-    if (auto fits = check_groups(route->route); !fits) {
-      return std::unexpected(std::move(fits.error()));
-    }
-    if (!sizes_.grid) note_small_grid(route->route);
-    if (auto cut = explain_cut(route->route); !cut) return std::unexpected(std::move(cut.error()));
+    FELSITE_TRY(auto route, dispatch::choose_route(program_, config_, grid_, device_,
+                                                   {.lengths = lengths, .can_try = true}));
+    out_.route = to_string(route.route);
+    out_.reason = route.reason;
+    FELSITE_CHECK(check_groups(route.route));
+    if (!sizes_.grid) note_small_grid(route.route);
+    FELSITE_CHECK(explain_cut(route.route));
     out_.source = dispatch::explain_source(program_, inputs_.source);
     return std::move(out_);
   }
@@ -93,9 +87,7 @@ class Explainer {
                       missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
                       missing.size() == 1 ? "is" : "are", missing.size() == 1 ? "it" : "them"));
     }
-    auto plan = dispatch::plan_bindings(program_, bytes, config_);
-    if (!plan) return std::unexpected(std::move(plan.error()));
-    bindings_ = std::move(*plan);
+    FELSITE_TRY(bindings_, dispatch::plan_bindings(program_, bytes, config_));
     return find_grid(bindings_, storage_missing);
   }
 
@@ -104,12 +96,11 @@ class Explainer {
     const bool indirect = program_.facts().has_indirect_dispatch;
     auto words = inputs_.indirect_grid;
     if (indirect && !words) words.emplace();
-    auto grid = dispatch::plan_grid(program_, bindings, config_, words);
-    if (!grid) return std::unexpected(std::move(grid.error()));
+    FELSITE_TRY(auto grid, dispatch::plan_grid(program_, bindings, config_, words));
     const bool is_known = indirect ? inputs_.indirect_grid.has_value()
                                    : config_.grid_override.has_value() || !storage_missing;
     if (is_known) {
-      grid_ = *grid;
+      grid_ = grid;
       sizes_.grid = out_.grid = grid_;
       out_.grid_reason = dispatch::grid_reason(program_, bindings, config_);
       return {};
@@ -217,11 +208,10 @@ class Explainer {
       out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
       return {};
     }
-    const auto split = cut(false);
-    if (!split) return std::unexpected(split.error());
-    if (auto fits = check_kept(*plan, *split, route); !fits) return fits;
+    FELSITE_TRY(const auto split, cut(false));
+    FELSITE_CHECK(check_kept(*plan, split, route));
     explain_plan(*plan, route);
-    dispatch::add_split_traffic(*split, sizes_, visits_, passes_, out_.segments, out_.traffic);
+    dispatch::add_split_traffic(split, sizes_, visits_, passes_, out_.segments, out_.traffic);
     return {};
   }
 
@@ -392,19 +382,15 @@ Result<Explanation> explain(const ir::Program& program, const DispatchConfig& co
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
                                const std::vector<std::uint64_t>& input_bytes) {
   return base::guarded([&]() -> Result<GridChoice> {
-    if (auto real = dispatch::check_choices(program, config); !real) {
-      return std::unexpected(std::move(real.error()));
-    }
+    FELSITE_CHECK(dispatch::check_choices(program, config));
     const ir::Program configured = dispatch::configured(program, config);
-    const auto plan = dispatch::plan_bindings(configured, input_bytes, config);
-    if (!plan) return std::unexpected(plan.error());
+    FELSITE_TRY(const auto plan, dispatch::plan_bindings(configured, input_bytes, config));
     GridChoice choice{.grid = {},
-                      .reason = dispatch::grid_reason(configured, *plan, config),
+                      .reason = dispatch::grid_reason(configured, plan, config),
                       .is_inferred = false};
     if (configured.facts().has_indirect_dispatch) return choice;
-    const auto grid = dispatch::plan_grid(configured, *plan, config, std::nullopt);
-    if (!grid) return std::unexpected(grid.error());
-    choice.grid = *grid;
+    FELSITE_TRY(const auto grid, dispatch::plan_grid(configured, plan, config, std::nullopt));
+    choice.grid = grid;
     choice.is_inferred = !config.grid_override;
     return choice;
   });

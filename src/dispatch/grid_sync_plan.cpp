@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "codegen/plan.h"
 #include "dispatch/change_reports.h"
 #include "dispatch/counters.h"
@@ -264,9 +265,7 @@ class Planner {
         cut_(options.whole ? dispatch::uncut(program) : dispatch::cut_at_grid_syncs(program)) {}
 
   Result<GridSyncPlan> run() {
-    if (auto fine = check_copies(program_, cut_); !fine) {
-      return std::unexpected(std::move(fine.error()));
-    }
+    FELSITE_CHECK(check_copies(program_, cut_));
     effects_ = segment_effects(program_, cut_);
     values_ = dispatch::find_values(program_, cut_, effects_, options_.store_choices);
     find_writers();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/try.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/counters.h"
 #include "dispatch/grid_walk.h"
@@ -48,23 +49,19 @@ class HostSplit {
 
   // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
-    if (auto real = check_choices(program_, config_); !real) return real;
-    if (auto cut = make_plan(); !cut) return cut;
-    if (auto sane = check_config(program_, config_); !sane) return sane;
-    auto bindings = plan_inputs(program_, inputs_, config_);
-    if (!bindings) return std::unexpected(std::move(bindings.error()));
-    bindings_ = std::move(*bindings);
-    if (auto fits = check_result_memory(bindings_, runner_.memory_limit); !fits) return fits;
-    if (auto apart = check_slots(inputs_, outputs); !apart) return apart;
+    FELSITE_CHECK(check_choices(program_, config_));
+    FELSITE_CHECK(make_plan());
+    FELSITE_CHECK(check_config(program_, config_));
+    FELSITE_TRY(bindings_, plan_inputs(program_, inputs_, config_));
+    FELSITE_CHECK(check_result_memory(bindings_, runner_.memory_limit));
+    FELSITE_CHECK(check_slots(inputs_, outputs));
     bind_live();
     return find_grid();
   }
 
   Result<DispatchTiming> run(std::vector<Bytes>& outputs) {
     const auto start = Clock::now();
-    if (auto time = check_timeout(config_.timeout); !time) {
-      return std::unexpected(std::move(time.error()));
-    }
+    FELSITE_CHECK(check_timeout(config_.timeout));
     if (plan_.segments.size() > 1) {
       count(Counter::GridSyncSplits);
       count(Counter::GridSyncSegments, plan_.segments.size());
@@ -74,8 +71,8 @@ class HostSplit {
     while (total.passes_run < bound_ && !total.converged) {
       if (has_flag()) clear_flag();
       if (compares()) save_state();
-      if (auto grid = find_grid(); !grid) return std::unexpected(std::move(grid.error()));
-      if (auto pass = one_pass(total); !pass) return std::unexpected(std::move(pass.error()));
+      FELSITE_CHECK(find_grid());
+      FELSITE_CHECK(one_pass(total));
       ++total.passes_run;
       if (compares()) total.converged = state_is_as_saved();
       if (has_flag()) total.converged = all_zero(live_[flag()].bytes());
@@ -132,24 +129,20 @@ class HostSplit {
     const auto contents = [&](BufferId id) {
       return has_flag() && id == flag() ? ByteSpan{} : live_[id].bytes();
     };
-    const auto grid = plan_grid(program_, bindings_, config_, indirect_grid(program_, contents));
-    if (!grid) return std::unexpected(grid.error());
-    grid_ = *grid;
+    FELSITE_TRY(grid_, plan_grid(program_, bindings_, config_, indirect_grid(program_, contents)));
     const std::uint32_t fit = spill_words_that_fit(program_, grid_, runner_.binding_limit);
     const std::uint32_t wanted = fit == 0 ? plan_.spill_words : std::min(fit, plan_.spill_words);
     if (wanted != plan_.words_per_spill) {
       words_per_spill_ = fit;
-      if (auto cut = make_plan(); !cut) return cut;
+      FELSITE_CHECK(make_plan());
       added_.clear();
     }
     return size_added();
   }
 
   Result<void> size_added() {
-    auto sizes = size_split({.plan = plan_, .bindings = bindings_, .compares = compares()}, grid_,
-                            {runner_.memory_limit, runner_.binding_limit});
-    if (!sizes) return std::unexpected(std::move(sizes.error()));
-    sizes_ = std::move(*sizes);
+    FELSITE_TRY(sizes_, size_split({.plan = plan_, .bindings = bindings_, .compares = compares()},
+                                   grid_, {runner_.memory_limit, runner_.binding_limit}));
     return {};
   }
 
@@ -191,7 +184,7 @@ class HostSplit {
         return std::unexpected(in_segment(std::move(*reason), *at));
       }
       if (!plan_.segments[*at].empty) {
-        if (auto ran = run_segment(*at, walk, total); !ran) return ran;
+        FELSITE_CHECK(run_segment(*at, walk, total));
         ++launched;
       }
       const std::uint32_t before = *at;
@@ -362,7 +355,7 @@ Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir
                                            std::vector<Bytes>& outputs,
                                            const DispatchConfig& config) {
   HostSplit split(runner, program, inputs, config);
-  if (auto ready = split.prepare(outputs); !ready) return std::unexpected(std::move(ready.error()));
+  FELSITE_CHECK(split.prepare(outputs));
   return split.run(outputs);
 }
 

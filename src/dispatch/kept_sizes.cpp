@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/try.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -141,19 +142,13 @@ Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Grid& grid, const Ke
     return std::unexpected(too_large(plan, grid, what, bytes, limits.binding));
   };
   for (const std::uint64_t bytes : sizes->spills) {
-    if (auto fits = check(bytes, "a value of each invocation"); !fits) {
-      return std::unexpected(std::move(fits.error()));
-    }
+    FELSITE_CHECK(check(bytes, "a value of each invocation"));
   }
-  if (auto fits = check(sizes->group_spill, "values of each workgroup"); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
+  FELSITE_CHECK(check(sizes->group_spill, "values of each workgroup"));
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
     const std::string what =
         fmt::format("the workgroup memory `{}`", plan.program.buffer(plan.kept[i]).name);
-    if (auto fits = check(sizes->kept[i], what); !fits) {
-      return std::unexpected(std::move(fits.error()));
-    }
+    FELSITE_CHECK(check(sizes->kept[i], what));
   }
   return std::move(*sizes);
 }

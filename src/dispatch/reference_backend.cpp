@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/reference_resident.h"
 #include "dispatch/reference_run.h"
@@ -103,10 +104,8 @@ Result<void> Reference::check_options() const {
 
 Result<std::shared_ptr<const reference::Interpreter>> Reference::interpreter_for(
     const ir::Program& program, const DispatchConfig& config) {
-  if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
-  if (auto real = check_choices(program, config); !real) {
-    return std::unexpected(std::move(real.error()));
-  }
+  FELSITE_CHECK(check_options());
+  FELSITE_CHECK(check_choices(program, config));
   return programs_.get(configured(program, config));
 }
 
@@ -124,16 +123,14 @@ Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& 
                                                              const DispatchConfig& config,
                                                              const base::StopFlag* stop) {
   if (!needs_grid_sync_form(program, config)) return std::nullopt;
-  const auto route = choose_route(program, config, {}, device_profile());
-  if (!route) return std::unexpected(route.error());
-  if (route->route != Route::HostSplit) return std::nullopt;
+  FELSITE_TRY(const auto route, choose_route(program, config, {}, device_profile()));
+  if (route.route != Route::HostSplit) return std::nullopt;
   return SegmentRunner{
       .run = [this, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
                           std::vector<Bytes>& outputs,
                           const DispatchConfig& how) -> Result<DispatchTiming> {
-        auto interpreter = interpreter_for(segment, how);
-        if (!interpreter) return std::unexpected(std::move(interpreter.error()));
-        return run(**interpreter, inputs, outputs, how, Slots::Callers, stop);
+        FELSITE_TRY(auto interpreter, interpreter_for(segment, how));
+        return run(*interpreter, inputs, outputs, how, Slots::Callers, stop);
       },
       .memory_limit = memory_limit(),
       .binding_limit = memory_limit(),
@@ -144,15 +141,12 @@ Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
                                       std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                       const DispatchConfig& config, Slots slots,
                                       const base::StopFlag* stop) {
-  const auto runner = split_runner(interpreter.program(), config, stop);
-  if (!runner) return std::unexpected(runner.error());
-  if (*runner) {
-    return dispatch_host_split(**runner, interpreter.program(), inputs, outputs, config);
+  FELSITE_TRY(const auto runner, split_runner(interpreter.program(), config, stop));
+  if (runner) {
+    return dispatch_host_split(*runner, interpreter.program(), inputs, outputs, config);
   }
   ReferenceRun run(interpreter, config, options_, stop);
-  if (auto planned = run.plan(inputs, outputs, memory_limit()); !planned) {
-    return std::unexpected(std::move(planned.error()));
-  }
+  FELSITE_CHECK(run.plan(inputs, outputs, memory_limit()));
   const std::vector<std::uint64_t> sizes = run.output_sizes();
   if (slots == Slots::Callers) count_slots(outputs, sizes);
   run.bind(inputs, outputs);
@@ -176,10 +170,9 @@ Result<DispatchTiming> Reference::dispatch_borrowed_into(const ir::Program& prog
                                                          std::vector<Bytes>& outputs,
                                                          const DispatchConfig& config) {
   auto timing = call("dispatch", [&]() -> Result<DispatchTiming> {
-    auto interpreter = interpreter_for(program, config);
-    if (!interpreter) return std::unexpected(std::move(interpreter.error()));
+    FELSITE_TRY(auto interpreter, interpreter_for(program, config));
     const Counted in_flight(in_flight_);
-    return run(**interpreter, inputs, outputs, config);
+    return run(*interpreter, inputs, outputs, config);
   });
   if (!timing) return std::unexpected(on_reference(std::move(timing.error()), program));
   return timing;
@@ -200,18 +193,16 @@ Result<std::vector<ResidentHandle>> Reference::allocate_resident_many(
 
 Result<std::uint64_t> Reference::resident_size(ResidentHandle buffer) const {
   return call("resident_size", [&]() -> Result<std::uint64_t> {
-    const auto found = memory_.find(buffer);
-    if (!found) return std::unexpected(found.error());
-    return (*found)->bytes.size();
+    FELSITE_TRY(const auto found, memory_.find(buffer));
+    return found->bytes.size();
   });
 }
 
 Result<void> Reference::upload_resident_at_many(std::span<const ResidentUpload> uploads) {
   return call("upload_resident", [&]() -> Result<void> {
-    const auto ready = prepare_uploads(uploads, memory_);
-    if (!ready) return std::unexpected(ready.error());
+    FELSITE_TRY(const auto ready, prepare_uploads(uploads, memory_));
     const std::lock_guard lock(queue_);
-    run_uploads(*ready);
+    run_uploads(ready);
     return {};
   });
 }
@@ -219,10 +210,9 @@ Result<void> Reference::upload_resident_at_many(std::span<const ResidentUpload> 
 Result<void> Reference::download_resident_ranges_into(std::span<const ResidentRange> ranges,
                                                       std::vector<Bytes>& outputs) {
   return call("download_resident", [&]() -> Result<void> {
-    const auto ready = prepare_reads(ranges, memory_);
-    if (!ready) return std::unexpected(ready.error());
+    FELSITE_TRY(const auto ready, prepare_reads(ranges, memory_));
     const std::lock_guard lock(queue_);
-    run_reads(*ready, outputs);
+    run_reads(ready, outputs);
     return {};
   });
 }
@@ -235,13 +225,12 @@ Result<DispatchTiming> Reference::submit_resident(const ResidentSubmission& subm
                                                   std::vector<Bytes>& outputs,
                                                   const SubmissionConfig& config) {
   return call("submit_resident", [&]() -> Result<DispatchTiming> {
-    if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
-    const auto ready = prepare_submission(submission, memory_, programs_);
-    if (!ready) return std::unexpected(ready.error());
+    FELSITE_CHECK(check_options());
+    FELSITE_TRY(const auto ready, prepare_submission(submission, memory_, programs_));
     const Counted in_flight(in_flight_);
     reference::OutOfBounds out_of_bounds;
     const std::lock_guard lock(queue_);
-    auto timing = run_submission(*ready, outputs, config, options_, out_of_bounds);
+    auto timing = run_submission(ready, outputs, config, options_, out_of_bounds);
     add_out_of_bounds(out_of_bounds);
     return timing;
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/dispatch_thread.h"
@@ -96,8 +97,7 @@ class Reference : public ReferenceBackend {
   auto call(std::string_view name, Work work) const -> decltype(work()) {
     const HostSlice slice(name);
     auto result = base::guarded([&]() -> decltype(work()) {
-      auto ticket = gate_->enter();
-      if (!ticket) return std::unexpected(std::move(ticket.error()));
+      FELSITE_TRY(auto ticket, gate_->enter());
       return work();
     });
     if (!result) return std::unexpected(on_reference(std::move(result.error())));

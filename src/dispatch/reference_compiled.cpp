@@ -1,4 +1,5 @@
 // What the reference backend makes ready once and runs often: pipelines and recordings.
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/reference_backend.h"
 #include "dispatch/reference_resident.h"
@@ -35,9 +36,7 @@ class ReferencePipeline final : public CompiledPipeline {
       return backend.call("compiled batch", [&]() -> Result<Outputs> {
         Outputs outputs(inputs.size());
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-          if (auto timing = dispatch_borrowed_into(inputs[i], outputs[i]); !timing) {
-            return std::unexpected(std::move(timing.error()));
-          }
+          FELSITE_CHECK(dispatch_borrowed_into(inputs[i], outputs[i]));
         }
         return outputs;
       });
@@ -84,9 +83,7 @@ class ReferenceRecording final : public RecordedSequence {
                                 std::span<const ByteSpan> uploads) const {
     std::vector<ResidentUpload> fresh = uploads_;
     if (!uploads.empty()) {
-      if (auto fits = check_fresh_uploads(uploads_, uploads); !fits) {
-        return std::unexpected(std::move(fits.error()));
-      }
+      FELSITE_CHECK(check_fresh_uploads(uploads_, uploads));
       for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].bytes = uploads[i];
     }
     return backend.submit_resident({.fills = fills_,
@@ -114,17 +111,11 @@ class ReferenceRecording final : public RecordedSequence {
 Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& program,
                                                              const DispatchConfig& config) {
   auto pipeline = call("compile", [&]() -> Result<std::unique_ptr<CompiledPipeline>> {
-    auto interpreter = interpreter_for(program, config);
-    if (!interpreter) return std::unexpected(std::move(interpreter.error()));
-    if (auto sane = check_config((*interpreter)->program(), config); !sane) {
-      return std::unexpected(std::move(sane.error()));
-    }
+    FELSITE_TRY(auto interpreter, interpreter_for(program, config));
+    FELSITE_CHECK(check_config(interpreter->program(), config));
     // A form that cannot be taken is refused as early as on a device.
-    if (auto route = choose_route((*interpreter)->program(), config, {}, device_profile());
-        !route) {
-      return std::unexpected(std::move(route.error()));
-    }
-    return std::make_unique<ReferencePipeline>(link(), program, config, std::move(*interpreter));
+    FELSITE_CHECK(choose_route(interpreter->program(), config, {}, device_profile()));
+    return std::make_unique<ReferencePipeline>(link(), program, config, std::move(interpreter));
   });
   if (!pipeline) return std::unexpected(on_reference(std::move(pipeline.error()), program));
   return pipeline;
@@ -133,9 +124,8 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
 Result<std::unique_ptr<RecordedSequence>> Reference::record_resident(
     const ResidentSubmission& submission, const SubmissionConfig& config) {
   return call("record_resident", [&]() -> Result<std::unique_ptr<RecordedSequence>> {
-    if (auto sane = check_options(); !sane) return std::unexpected(std::move(sane.error()));
-    const auto ready = prepare_submission(submission, memory_, programs_);
-    if (!ready) return std::unexpected(ready.error());
+    FELSITE_CHECK(check_options());
+    FELSITE_TRY(const auto ready, prepare_submission(submission, memory_, programs_));
     auto recording =
         std::make_unique<ReferenceRecording>(link(), submission, config, Counted(recordings_kept_));
     ++recordings_;

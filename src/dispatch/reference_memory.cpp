@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/try.h"
+
 namespace felsite::dispatch {
 namespace {
 
@@ -71,9 +73,8 @@ Result<std::vector<ResidentHandle>> HostMemory::allocate(std::span<const std::ui
 }
 
 Result<void> HostMemory::free(const ResidentHandle& handle) {
-  auto buffer = table_.remove(handle);
-  if (!buffer) return std::unexpected(std::move(buffer.error()));
-  resident_ -= (*buffer)->bytes.size();
+  FELSITE_TRY(auto buffer, table_.remove(handle));
+  resident_ -= buffer->bytes.size();
   return {};
 }
 

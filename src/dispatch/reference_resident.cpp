@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/counters.h"
 #include "dispatch/reference_run.h"
@@ -22,11 +23,9 @@ Result<std::vector<HostFill>> prepare_fills(std::span<const ResidentFill> fills,
                                             const HostMemory& memory) {
   std::vector<HostFill> ready;
   for (const ResidentFill& fill : fills) {
-    auto buffer = memory.find_writable(fill.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    auto range = resolve_fill(fill, (*buffer)->bytes.size());
-    if (!range) return std::unexpected(std::move(range.error()));
-    ready.push_back({std::move(*buffer), *range, fill.value});
+    FELSITE_TRY(auto buffer, memory.find_writable(fill.buffer));
+    FELSITE_TRY(auto range, resolve_fill(fill, buffer->bytes.size()));
+    ready.push_back({std::move(buffer), range, fill.value});
   }
   return ready;
 }
@@ -35,39 +34,28 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
                               PreparedPrograms& programs) {
   HostStep ready;
   ready.config = config_of(step);
-  if (auto real = check_choices(step.program, ready.config); !real) {
-    return std::unexpected(std::move(real.error()));
-  }
-  auto interpreter = programs.get(configured(step.program, ready.config));
-  if (!interpreter) return std::unexpected(std::move(interpreter.error()));
-  ready.interpreter = std::move(*interpreter);
+  FELSITE_CHECK(check_choices(step.program, ready.config));
+  FELSITE_TRY(auto interpreter, programs.get(configured(step.program, ready.config)));
+  ready.interpreter = std::move(interpreter);
   const ir::Program& program = ready.interpreter->program();
 
   std::vector<std::shared_ptr<HostBuffer>> resources;
   std::vector<std::uint64_t> sizes;
   for (const ResidentHandle& handle : step.resources) {
-    auto buffer = memory.find(handle);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    sizes.push_back((*buffer)->bytes.size());
-    resources.push_back(std::move(*buffer));
+    FELSITE_TRY(auto buffer, memory.find(handle));
+    sizes.push_back(buffer->bytes.size());
+    resources.push_back(std::move(buffer));
   }
-  auto plan = plan_resources(program, sizes, ready.config);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  ready.plan = std::move(*plan);
-  if (auto apart = check_aliasing(program, step.resources); !apart) {
-    return std::unexpected(std::move(apart.error()));
-  }
+  FELSITE_TRY(auto plan, plan_resources(program, sizes, ready.config));
+  ready.plan = std::move(plan);
+  FELSITE_CHECK(check_aliasing(program, step.resources));
   for (const ResidentHandle& handle : changed_resources(program, step.resources)) {
-    if (auto own = memory.find_writable(handle); !own) {
-      return std::unexpected(std::move(own.error()));
-    }
+    FELSITE_CHECK(memory.find_writable(handle));
   }
   // The words of an indirect grid are not known before it runs; everything else is.
   std::optional<std::array<std::uint32_t, 3>> indirect;
   if (program.facts().has_indirect_dispatch) indirect.emplace();
-  if (auto grid = plan_grid(program, ready.plan, ready.config, indirect); !grid) {
-    return std::unexpected(std::move(grid.error()));
-  }
+  FELSITE_CHECK(plan_grid(program, ready.plan, ready.config, indirect));
   ready.buffers.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) ready.buffers[order[i]] = resources[i];
@@ -102,17 +90,16 @@ Result<void> run_step(const HostStep& step, reference::RunOptions& options,
     views.push_back({.data = data, .count = step.plan.buffers[id].count});
   }
   const auto contents = [&](ir::BufferId id) { return ByteSpan(step.buffers[id]->bytes); };
-  auto grid = plan_grid(program, step.plan, step.config, indirect_grid(program, contents));
-  if (!grid) return std::unexpected(std::move(grid.error()));
-  options.grid = *grid;
+  FELSITE_TRY(auto grid,
+              plan_grid(program, step.plan, step.config, indirect_grid(program, contents)));
+  options.grid = grid;
   const auto start = Clock::now();
-  auto stats = step.interpreter->run(views, options);
-  if (!stats) return std::unexpected(std::move(stats.error()));
+  FELSITE_TRY(auto stats, step.interpreter->run(views, options));
   const std::string& label = step.config.label;
   note_device_slice("reference", label.empty() ? program.name() : label, start,
                     Clock::now() - start);
   count(Counter::Launches);
-  add(out_of_bounds, stats->out_of_bounds);
+  add(out_of_bounds, stats.out_of_bounds);
   return {};
 }
 
@@ -134,11 +121,9 @@ Result<std::vector<HostUpload>> prepare_uploads(std::span<const ResidentUpload> 
                                                 const HostMemory& memory) {
   std::vector<HostUpload> ready;
   for (const ResidentUpload& upload : uploads) {
-    auto buffer = memory.find_writable(upload.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    const auto range = resolve_range(upload.offset, upload.bytes.size(), (*buffer)->bytes.size());
-    if (!range) return std::unexpected(range.error());
-    ready.push_back({std::move(*buffer), upload.offset, upload.bytes});
+    FELSITE_TRY(auto buffer, memory.find_writable(upload.buffer));
+    FELSITE_CHECK(resolve_range(upload.offset, upload.bytes.size(), buffer->bytes.size()));
+    ready.push_back({std::move(buffer), upload.offset, upload.bytes});
   }
   return ready;
 }
@@ -147,11 +132,9 @@ Result<std::vector<HostRead>> prepare_reads(std::span<const ResidentRange> range
                                             const HostMemory& memory) {
   std::vector<HostRead> ready;
   for (const ResidentRange& range : ranges) {
-    auto buffer = memory.find(range.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    auto resolved = resolve_range(range.offset, range.length, (*buffer)->bytes.size());
-    if (!resolved) return std::unexpected(std::move(resolved.error()));
-    ready.push_back({std::move(*buffer), *resolved});
+    FELSITE_TRY(auto buffer, memory.find(range.buffer));
+    FELSITE_TRY(auto resolved, resolve_range(range.offset, range.length, buffer->bytes.size()));
+    ready.push_back({std::move(buffer), resolved});
   }
   return ready;
 }
@@ -160,21 +143,17 @@ Result<HostSubmission> prepare_submission(const ResidentSubmission& submission,
                                           const HostMemory& memory, PreparedPrograms& programs) {
   HostSubmission ready;
   ready.count = submission.count;
-  auto fills = prepare_fills(submission.fills, memory);
-  if (!fills) return std::unexpected(std::move(fills.error()));
-  ready.fills = std::move(*fills);
-  auto uploads = prepare_uploads(submission.uploads, memory);
-  if (!uploads) return std::unexpected(std::move(uploads.error()));
-  ready.uploads = std::move(*uploads);
-  auto prefix = prepare_steps(submission.prefix, 0, memory, programs);
-  if (!prefix) return std::unexpected(std::move(prefix.error()));
-  ready.prefix = std::move(*prefix);
-  auto repeated = prepare_steps(submission.repeated, submission.prefix.size(), memory, programs);
-  if (!repeated) return std::unexpected(std::move(repeated.error()));
-  ready.repeated = std::move(*repeated);
-  auto reads = prepare_reads(submission.reads, memory);
-  if (!reads) return std::unexpected(std::move(reads.error()));
-  ready.reads = std::move(*reads);
+  FELSITE_TRY(auto fills, prepare_fills(submission.fills, memory));
+  ready.fills = std::move(fills);
+  FELSITE_TRY(auto uploads, prepare_uploads(submission.uploads, memory));
+  ready.uploads = std::move(uploads);
+  FELSITE_TRY(auto prefix, prepare_steps(submission.prefix, 0, memory, programs));
+  ready.prefix = std::move(prefix);
+  FELSITE_TRY(auto repeated,
+              prepare_steps(submission.repeated, submission.prefix.size(), memory, programs));
+  ready.repeated = std::move(repeated);
+  FELSITE_TRY(auto reads, prepare_reads(submission.reads, memory));
+  ready.reads = std::move(reads);
   return ready;
 }
 
@@ -203,9 +182,7 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
                                       const ReferenceOptions& options,
                                       reference::OutOfBounds& out_of_bounds) {
   const auto start = Clock::now();
-  if (auto time = check_timeout(config.timeout); !time) {
-    return std::unexpected(std::move(time.error()));
-  }
+  FELSITE_CHECK(check_timeout(config.timeout));
   reference::RunOptions run{.reference = options, .deadline = deadline_of(config.timeout)};
   count(Counter::Submissions);
   run_fills(submission.fills);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "ir/effects.h"
@@ -42,20 +43,17 @@ ReferenceRun::ReferenceRun(const reference::Interpreter& interpreter, const Disp
 
 Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<const Bytes> slots,
                                 std::uint64_t memory_limit) {
-  if (auto sane = check_config(program_, config_); !sane) return sane;
-  auto plan = plan_inputs(program_, inputs, config_);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  plan_ = std::move(*plan);
-  if (auto fits = check_result_memory(plan_, memory_limit); !fits) return fits;
-  if (auto apart = check_slots(inputs, slots); !apart) return apart;
+  FELSITE_CHECK(check_config(program_, config_));
+  FELSITE_TRY(plan_, plan_inputs(program_, inputs, config_));
+  FELSITE_CHECK(check_result_memory(plan_, memory_limit));
+  FELSITE_CHECK(check_slots(inputs, slots));
   // Also here, before a thread is started for it. A convergence flag is zero before each pass.
   const auto contents = [&](ir::BufferId id) {
     const bool is_flag = config_.convergence.kind == Convergence::Kind::Flag &&
                          program_.buffer(id).name == config_.convergence.flag;
     return is_flag ? ByteSpan{} : inputs[plan_.buffers[id].input];
   };
-  auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
-  if (!grid) return std::unexpected(std::move(grid.error()));
+  FELSITE_CHECK(plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
   return {};
 }
 
@@ -91,21 +89,20 @@ Result<void> ReferenceRun::one_pass() {
   const auto contents = [&](ir::BufferId id) {
     return ByteSpan(views_[id].data, plan_.buffers[id].bytes);
   };
-  auto grid = plan_grid(program_, plan_, config_, indirect_grid(program_, contents));
-  if (!grid) return std::unexpected(std::move(grid.error()));
-  if (auto time = check_timeout(config_.timeout); !time) return time;
+  FELSITE_TRY(const auto grid,
+              plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
+  FELSITE_CHECK(check_timeout(config_.timeout));
   // Here too: a grid of no workgroups looks at no clock, and may have many passes.
   if (auto reason = reference::reason_to_end(options_.deadline, options_.stop)) {
     return std::unexpected(std::move(*reason));
   }
-  options_.grid = *grid;
+  options_.grid = grid;
   const auto start = Clock::now();
-  auto stats = interpreter_.run(views_, options_);
-  if (!stats) return std::unexpected(std::move(stats.error()));
+  FELSITE_TRY(auto stats, interpreter_.run(views_, options_));
   note_device_slice("reference", config_.label.empty() ? program_.name() : config_.label, start,
                     Clock::now() - start);
   count(Counter::Launches);
-  add(out_of_bounds_, stats->out_of_bounds);
+  add(out_of_bounds_, stats.out_of_bounds);
   return {};
 }
 
@@ -153,7 +150,7 @@ Result<DispatchTiming> ReferenceRun::passes() {
   while (timing.passes_run < bound && !timing.converged) {
     if (compares) save_state();
     if (flags) clear_flag();
-    if (auto pass = one_pass(); !pass) return std::unexpected(std::move(pass.error()));
+    FELSITE_CHECK(one_pass());
     ++timing.passes_run;
     timing.converged = (compares && state_is_as_saved()) || (flags && flag_is_clear());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/routing.h"
 
 namespace felsite::dispatch {
@@ -74,12 +75,11 @@ Error host_split_on_resident(const ir::Program& program) {
 
 Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
                                    const DeviceProfile& device) {
-  if (auto sane = check_config(program, config); !sane) return sane;
+  FELSITE_CHECK(check_config(program, config));
   // On other devices the route also depends on the grid, which is not known here.
   if (!device.grid_sync && !config.cooperative) return {};
-  const auto route = choose_route(program, config, {}, device);
-  if (!route) return std::unexpected(route.error());
-  if (route->route == Route::HostSplit) return std::unexpected(host_split_on_resident(program));
+  FELSITE_TRY(const auto route, choose_route(program, config, {}, device));
+  if (route.route == Route::HostSplit) return std::unexpected(host_split_on_resident(program));
   return {};
 }
 

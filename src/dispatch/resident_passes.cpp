@@ -1,6 +1,7 @@
 // Passes on resident buffers of a backend that runs grid barriers itself: the host compares.
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/binding_plan.h"
 #include "dispatch/counters.h"
 #include "dispatch/reference_run.h"
@@ -17,13 +18,11 @@ Result<std::array<std::uint32_t, 3>> grid_of(const Backend& backend, const ir::P
   const ir::Program program = dispatch::configured(given, config);
   std::vector<std::uint64_t> sizes;
   for (const ResidentHandle& handle : resources) {
-    const auto size = backend.resident_size(handle);
-    if (!size) return std::unexpected(size.error());
-    sizes.push_back(*size);
+    FELSITE_TRY(const auto size, backend.resident_size(handle));
+    sizes.push_back(size);
   }
-  const auto plan = dispatch::plan_resources(program, sizes, config);
-  if (!plan) return std::unexpected(plan.error());
-  return dispatch::plan_grid(program, *plan, config, std::nullopt);
+  FELSITE_TRY(const auto plan, dispatch::plan_resources(program, sizes, config));
+  return dispatch::plan_grid(program, plan, config, std::nullopt);
 }
 
 }  // namespace
@@ -48,15 +47,11 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
   ResidentStep step = dispatch::step_of(program, resources, config);
   // A step does not know which of its buffers is the flag, which counts for no grid.
   if (flags && !config.grid_override && !program.facts().has_indirect_dispatch) {
-    const auto grid = grid_of(*this, program, resources, config);
-    if (!grid) return std::unexpected(grid.error());
-    step.grid_override = *grid;
+    FELSITE_TRY(step.grid_override, grid_of(*this, program, resources, config));
   }
   std::vector<Bytes> before;
   if (compares) {
-    if (auto read = download_resident_ranges_into(looked_at, before); !read) {
-      return std::unexpected(std::move(read.error()));
-    }
+    FELSITE_CHECK(download_resident_ranges_into(looked_at, before));
   }
   using Clock = std::chrono::steady_clock;
   const auto deadline = dispatch::deadline_of(config.timeout);

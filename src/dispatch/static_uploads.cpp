@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/guarded.h"
+#include "base/try.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -159,9 +160,7 @@ Result<StaticUploads> StaticUploadCache::acquire(std::string_view domain,
   Taken taken;
   auto acquired = base::guarded([&]() -> Result<StaticUploads> {
     take(taken, domain, payloads);
-    if (auto uploaded = upload(taken); !uploaded) {
-      return std::unexpected(std::move(uploaded.error()));
-    }
+    FELSITE_CHECK(upload(taken));
     StaticUploads result = result_of(taken);
     enter(taken);
     return result;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "felsite/text.h"
 #include "felsite/validate.h"
 #include "ir/expression_printer.h"
@@ -361,9 +362,8 @@ std::expected<std::string, Findings> format(std::string_view text) {
   using Outcome = std::expected<std::string, Findings>;
   return guarded_findings<Outcome>([&]() -> Outcome {
     std::vector<Comment> comments;
-    auto program = parse_with_comments(text, &comments);
-    if (!program) return std::unexpected(std::move(program.error()));
-    std::string formatted = Printer(*program, text, comments).print();
+    FELSITE_TRY(auto program, parse_with_comments(text, &comments));
+    std::string formatted = Printer(program, text, comments).print();
     // Whoever puts it in the place of the text must be able to read it again.
     if (formatted.size() > kMostTextBytes) {
       return std::unexpected(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/try.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -91,10 +92,8 @@ Result<DescriptorSets> DescriptorSets::make(const Device& device,
     if (sets.sets_.emplace(key_of(binding), VK_NULL_HANDLE).second) needed.push_back(&binding);
   }
   if (needed.empty()) return sets;
-  if (auto made = sets.make_pool(needed, name); !made)
-    return std::unexpected(std::move(made.error()));
-  if (auto made = sets.allocate(needed, name); !made)
-    return std::unexpected(std::move(made.error()));
+  FELSITE_CHECK(sets.make_pool(needed, name));
+  FELSITE_CHECK(sets.allocate(needed, name));
   return sets;
 }
 
@@ -111,10 +110,9 @@ Result<void> DescriptorSets::make_pool(const std::vector<const Binding*>& bindin
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   const DeviceFunctions& functions = device_->functions();
-  auto pool = device_->make<VkDescriptorPool>(functions.vkCreateDescriptorPool,
-                                              functions.vkDestroyDescriptorPool, info, name);
-  if (!pool) return std::unexpected(std::move(pool.error()));
-  pool_ = std::move(*pool);
+  FELSITE_TRY(pool_,
+              device_->make<VkDescriptorPool>(functions.vkCreateDescriptorPool,
+                                              functions.vkDestroyDescriptorPool, info, name));
   return {};
 }
 

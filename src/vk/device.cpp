@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/environment.h"
 #include "dispatch/warnings.h"
 #include "vk/feature_chain.h"
@@ -42,11 +43,9 @@ void VKAPI_PTR name_block(VmaAllocator, std::uint32_t type, VkDeviceMemory memor
 }  // namespace
 
 Result<std::vector<DeviceSnapshot>> list_devices() {
-  auto instance = Instance::shared();
-  if (!instance) return std::unexpected(std::move(instance.error()));
-  auto devices = (*instance)->physical_devices();
-  if (!devices) return std::unexpected(std::move(devices.error()));
-  return read_snapshots(**instance, *devices);
+  FELSITE_TRY(auto instance, Instance::shared());
+  FELSITE_TRY(auto devices, instance->physical_devices());
+  return read_snapshots(*instance, devices);
 }
 
 DeviceWish with_environment(DeviceWish wish) {
@@ -57,20 +56,18 @@ DeviceWish with_environment(DeviceWish wish) {
 }
 
 Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish, EditFunctions edit) {
-  auto instance = Instance::shared();
-  if (!instance) return std::unexpected(std::move(instance.error()));
-  const auto physical = (*instance)->physical_devices();
-  if (!physical) return std::unexpected(physical.error());
-  const auto snapshots = read_snapshots(**instance, *physical);
+  FELSITE_TRY(auto instance, Instance::shared());
+  FELSITE_TRY(const auto physical, instance->physical_devices());
+  const auto snapshots = read_snapshots(*instance, physical);
   auto plan = plan_device(snapshots, with_environment(wish));
   if (!plan) return std::unexpected(std::move(plan.error()));
   if (!plan->warning.empty()) dispatch::warn(plan->warning);
 
   std::unique_ptr<Device> device(new Device);
-  device->instance_ = std::move(*instance);
+  device->instance_ = std::move(instance);
   device->snapshot_ = snapshots[plan->device];
   device->plan_ = std::move(*plan);
-  device->physical_device_ = (*physical)[device->plan_.device];
+  device->physical_device_ = physical[device->plan_.device];
   Result<void> step = device->create();
   if (step) step = device->prepare(edit);
   if (!step) return std::unexpected(std::move(step.error()));

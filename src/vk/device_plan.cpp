@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/try.h"
 #include "vk/device_capabilities.h"
 #include "vk/device_extensions.h"
 #include "vk/device_ranking.h"
@@ -109,14 +110,12 @@ void plan_queues(const DeviceSnapshot& device, bool transfer_asked, DevicePlan& 
 Result<DevicePlan> plan_opening(const DeviceSnapshot& device, const DeviceWish& wish) {
   const RuntimeFeatures found = runtime_features_of(device);
   const SplitMask mask = split_mask(wish.mask, found);
-  auto capabilities = plan_capabilities(device, wish, mask.for_kernels);
-  if (!capabilities) return std::unexpected(std::move(capabilities.error()));
-  const auto runtime = plan_runtime(device, mask, found);
-  if (!runtime) return std::unexpected(runtime.error());
+  FELSITE_TRY(auto capabilities, plan_capabilities(device, wish, mask.for_kernels));
+  FELSITE_TRY(const auto runtime, plan_runtime(device, mask, found));
 
   DevicePlan plan;
-  plan.capabilities = *capabilities;
-  plan.runtime = *runtime;
+  plan.capabilities = capabilities;
+  plan.runtime = runtime;
   for (const Quirk& quirk : quirks()) {
     if (!quirk.applies(device) || !quirk.avoids || has(mask.asked, *quirk.avoids)) continue;
     plan.runtime.reset(static_cast<std::size_t>(*quirk.avoids));
@@ -152,16 +151,15 @@ std::vector<DeviceVerdict> judge_devices(std::span<const DeviceSnapshot> devices
 }
 
 Result<DevicePlan> plan_device(std::span<const DeviceSnapshot> devices, const DeviceWish& wish) {
-  const auto chosen = choose_device(devices, wish.device);
-  if (!chosen) return std::unexpected(chosen.error());
-  auto plan = plan_opening(devices[*chosen], wish);
+  FELSITE_TRY(const auto chosen, choose_device(devices, wish.device));
+  auto plan = plan_opening(devices[chosen], wish);
   if (!plan) return plan;
-  plan->device = *chosen;
+  plan->device = chosen;
   const std::vector<RankedDevice> ranked = rank_devices(devices, wish.device);
-  plan->notes.insert(plan->notes.begin(), fmt::format("`{}` is taken: {}.", devices[*chosen].name,
-                                                      ranked[*chosen].reason));
-  if (wish.device.empty() && is_software(devices[*chosen])) {
-    plan->warning = warning_of(devices, ranked, *chosen);
+  plan->notes.insert(plan->notes.begin(), fmt::format("`{}` is taken: {}.", devices[chosen].name,
+                                                      ranked[chosen].reason));
+  if (wish.device.empty() && is_software(devices[chosen])) {
+    plan->warning = warning_of(devices, ranked, chosen);
   }
   return plan;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/trace.h"
 #include "reference/machine.h"
 #include "vk/vulkan_profile.h"
@@ -68,9 +69,7 @@ Result<std::shared_ptr<Engine>> Engine::make(std::unique_ptr<Device> device,
                                              std::chrono::nanoseconds grace,
                                              const std::shared_ptr<MemoryBudget>& budget) {
   std::shared_ptr<Engine> engine(new Engine(grace));
-  if (auto made = engine->make_parts(std::move(device), std::move(cache_folder), budget); !made) {
-    return std::unexpected(std::move(made.error()));
-  }
+  FELSITE_CHECK(engine->make_parts(std::move(device), std::move(cache_folder), budget));
   return engine;
 }
 
@@ -82,22 +81,20 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
   profile_ = profile_of(*parts.device);
   parts.memory = budget == nullptr ? std::make_unique<Memory>(*parts.device)
                                    : std::make_unique<Memory>(*parts.device, budget);
-  auto queue = WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue");
-  if (!queue) return std::unexpected(std::move(queue.error()));
-  parts.queue = std::move(*queue);
+  FELSITE_TRY(auto queue,
+              WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue"));
+  parts.queue = std::move(queue);
   const bool two_queues = parts.device->plan().has(RuntimeFeature::TransferQueue);
   if (two_queues) {
-    auto copies = WorkQueue::make(*parts.device, parts.device->transfer_queue(), "transfer queue");
-    if (!copies) return std::unexpected(std::move(copies.error()));
-    parts.transfer_queue = std::move(*copies);
+    FELSITE_TRY(parts.transfer_queue,
+                WorkQueue::make(*parts.device, parts.device->transfer_queue(), "transfer queue"));
   }
-  auto pipelines = Pipelines::make(*parts.device, std::move(cache_folder));
-  if (!pipelines) return std::unexpected(std::move(pipelines.error()));
-  parts.pipelines = std::move(*pipelines);
-  auto transfers = Transfers::make(*parts.memory, two_queues ? *parts.transfer_queue : *parts.queue,
-                                   *parts.queue);
-  if (!transfers) return std::unexpected(std::move(transfers.error()));
-  parts.transfers = std::move(*transfers);
+  FELSITE_TRY(auto pipelines, Pipelines::make(*parts.device, std::move(cache_folder)));
+  parts.pipelines = std::move(pipelines);
+  FELSITE_TRY(auto transfers,
+              Transfers::make(*parts.memory, two_queues ? *parts.transfer_queue : *parts.queue,
+                              *parts.queue));
+  parts.transfers = std::move(transfers);
   parts.buffers = std::make_unique<dispatch::ResidentTable<Buffer>>();
   parts.recordings = std::make_unique<RecordingPool>(idle_bytes(parts.device->snapshot()));
   return {};
@@ -163,14 +160,13 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
       abandon(std::move(running));
       return std::unexpected(noted(std::move(waited.error())));
     }
-    const auto more = look_at_work(running);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) break;
+    FELSITE_TRY(const auto more, look_at_work(running));
+    if (!more) break;
     if (deadline.left().count() == 0) {
       abandon(std::move(running));
       return std::unexpected(noted(queue().timed_out()));
     }
-    if (auto gone_on = go_on(running); !gone_on) return std::unexpected(gone_on.error());
+    FELSITE_CHECK(go_on(running));
   }
   if (running.failed) return std::unexpected(*running.failed);
   return running.timing;
@@ -180,9 +176,8 @@ bool Engine::look_after(Running& running) {
   while (!running.ended && !running.failed && queue().is_done(running.ticket)) {
     if (is_lost()) return true;  // the wait will say so
     auto looked = base::guarded([&]() -> Result<void> {
-      const auto more = look_at_work(running);
-      if (!more) return std::unexpected(more.error());
-      return *more ? go_on(running) : Result<void>{};
+      FELSITE_TRY(const auto more, look_at_work(running));
+      return more ? go_on(running) : Result<void>{};
     });
     if (!looked) running.failed = std::move(looked.error());
   }
@@ -344,7 +339,7 @@ Result<void> Engine::wait_for_all() {
     if (queue == nullptr) continue;
     const Ticket last = queue->last_ticket();
     if (last == 0) continue;
-    if (auto done = queue->wait(last, kNoTimeout); !done) return done;
+    FELSITE_CHECK(queue->wait(last, kNoTimeout));
   }
   return {};
 }

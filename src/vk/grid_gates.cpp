@@ -2,6 +2,7 @@
 // device reads and that are empty then.
 #include <algorithm>
 
+#include "base/try.h"
 #include "vk/grid_steps.h"
 
 namespace felsite::vk {
@@ -26,13 +27,9 @@ Result<void> Gates::shape(std::span<const KernelStep> pass, std::uint32_t gates)
   shapes.insert(shapes.end(), {groups, 1, 1});
   words_ = words;
   stride_ = (words * 4 + steps_.alignment() - 1) / steps_.alignment() * steps_.alignment();
-  auto made = steps_.control(words * 4, "shapes");
-  if (!made) return std::unexpected(std::move(made.error()));
-  shapes_ = std::move(*made);
-  if (auto written = shapes_->write(0, std::as_bytes(std::span(shapes))); !written) return written;
-  auto room = steps_.control(std::max<std::uint64_t>(stride_ * gates, 4), "gates");
-  if (!room) return std::unexpected(std::move(room.error()));
-  gates_ = std::move(*room);
+  FELSITE_TRY(shapes_, steps_.control(words * 4, "shapes"));
+  FELSITE_CHECK(shapes_->write(0, std::as_bytes(std::span(shapes))));
+  FELSITE_TRY(gates_, steps_.control(std::max<std::uint64_t>(stride_ * gates, 4), "gates"));
   return {};
 }
 

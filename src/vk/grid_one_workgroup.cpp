@@ -2,6 +2,7 @@
 // passes itself.
 #include <algorithm>
 
+#include "base/try.h"
 #include "vk/grid_steps.h"
 
 namespace felsite::vk {
@@ -40,20 +41,17 @@ class OneWorkgroupStep {
 
   Result<void> prepare() {
     if (!runs_passes()) return {};  // what it takes instead comes with the buffers
-    const auto plan = plan_grid_sync(request_.program, options());
-    if (!plan) return std::unexpected(plan.error());
-    auto kernel = kernel_of(plan->segments.front());
-    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, options()));
+    FELSITE_TRY(auto kernel, kernel_of(plan.segments.front()));
     return {};
   }
 
   Result<void> add() {
     if (!runs_passes()) return add_single_passes();
-    auto plan = plan_grid_sync(request_.program, options());
-    if (!plan) return std::unexpected(std::move(plan.error()));
-    const GridSegment& segment = plan->segments.front();
-    if (auto made = bind(segment); !made) return made;
-    if (auto made = add_step(segment); !made) return made;
+    FELSITE_TRY(auto plan, plan_grid_sync(request_.program, options()));
+    const GridSegment& segment = plan.segments.front();
+    FELSITE_CHECK(bind(segment));
+    FELSITE_CHECK(add_step(segment));
     PassRecord& record = out_.passes.emplace();
     record.bound = request_.config.fixpoint_iterations.value_or(1);
     record.rests = is_never_set_;
@@ -84,9 +82,9 @@ class OneWorkgroupStep {
   // A pass is one dispatch, and others compare what it left.
   Result<void> add_single_passes() {
     GridSteps steps(engine_, request_);
-    if (auto made = steps.put_together(); !made) return made;
+    FELSITE_CHECK(steps.put_together());
     bool too_long = false;
-    if (auto added = add_passes(steps, out_, too_long); !added) return added;
+    FELSITE_CHECK(add_passes(steps, out_, too_long));
     out_.own_bytes += steps.own_bytes();
     return {};
   }
@@ -102,16 +100,14 @@ class OneWorkgroupStep {
       } else if (buffer.kind == SegmentBuffer::Kind::Before) {
         const BufferSlice& now = request_.buffers[buffer.source];
         const std::uint64_t bytes = (now.bytes + 3) / 4 * 4;
-        auto made = own.device_bytes(bytes, "state before");
-        if (!made) return std::unexpected(std::move(made.error()));
-        slice = {std::move(*made), 0, now.bytes};
+        FELSITE_TRY(auto made, own.device_bytes(bytes, "state before"));
+        slice = {std::move(made), 0, now.bytes};
         befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});
       } else {
-        auto made = own.control(kPassBytes, to_string(buffer.kind));
-        if (!made) return std::unexpected(std::move(made.error()));
+        FELSITE_TRY(auto made, own.control(kPassBytes, to_string(buffer.kind)));
         const bool passes = buffer.kind == SegmentBuffer::Kind::Passes;
-        (passes ? passes_ : changed_) = *made;
-        slice = {std::move(*made), 0, passes ? kPassBytes : 4};
+        (passes ? passes_ : changed_) = made;
+        slice = {std::move(made), 0, passes ? kPassBytes : 4};
       }
       slices_.push_back(std::move(slice));
     }
@@ -119,10 +115,9 @@ class OneWorkgroupStep {
     // The state before the first pass.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
-      auto step =
-          own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}}, now.bytes / 4);
-      if (!step) return std::unexpected(std::move(step.error()));
-      out_.prefix.push_back(std::move(*step));
+      FELSITE_TRY(auto step, own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
+                                     now.bytes / 4));
+      out_.prefix.push_back(std::move(step));
     }
     if (passes_ != nullptr) {
       out_.host_words.emplace_back();
@@ -141,21 +136,19 @@ class OneWorkgroupStep {
   }
 
   Result<void> add_step(const GridSegment& segment) {
-    auto kernel = kernel_of(segment);
-    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    FELSITE_TRY(auto kernel, kernel_of(segment));
     dispatch::BindingPlan bindings;
     for (BufferId id = 0; id < slices_.size(); ++id) {
       const std::uint64_t size = ir::info(segment.program.buffer(id).element).bytes;
       bindings.buffers.push_back(
           {.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
     }
-    auto parameters = parameter_words(**kernel, bindings, request_.grid, {});
-    if (!parameters) return std::unexpected(std::move(parameters.error()));
-    KernelStep step{.kernel = std::move(*kernel),
+    FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, {}));
+    KernelStep step{.kernel = std::move(kernel),
                     .buffers = {},
                     .grid = {1, 1, 1},
                     .indirect = {},
-                    .parameters = std::move(*parameters),
+                    .parameters = std::move(parameters),
                     .name = request_.name,
                     .caller_step = 0};
     for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {

@@ -3,6 +3,7 @@
 // while they run, and what is past convergence is skipped.
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/grid_walk.h"
 #include "vk/grid_steps.h"
 
@@ -34,18 +35,16 @@ class Passes {
  private:
   // The one pass that there is, or all of them whatever happens.
   Result<void> add_all() {
-    auto pass = segments({});
-    if (!pass) return std::unexpected(std::move(pass.error()));
+    FELSITE_TRY(auto pass, segments({}));
     out_.passes->always = steps_.bound();
     if (steps_.bound() == 1) {
-      append(out_.prefix, std::move(*pass));
+      append(out_.prefix, std::move(pass));
     } else {
-      out_.repeated = std::move(*pass);
+      out_.repeated = std::move(pass);
       out_.count = steps_.bound();
       // Not all at once: the host submits more when it sees that what it submitted has ended.
-      auto going = steps_.control(4, "going");
-      if (!going) return std::unexpected(std::move(going.error()));
-      out_.watch = BufferSlice{*going, 0, 4};
+      FELSITE_TRY(auto going, steps_.control(4, "going"));
+      out_.watch = BufferSlice{going, 0, 4};
       out_.host_words.emplace_back();
       out_.host_words.back().target = *out_.watch;
       out_.host_words.back().words = {1};
@@ -77,10 +76,10 @@ class Passes {
     in_block_ = bound <= room ? 0 : room;
     first_passes_ = bound <= room ? bound : (bound - 1) % room + 1;
     const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_passes_) / in_block_;
-    if (auto made = make_control(); !made) return made;
-    if (auto made = add_first_passes(); !made) return made;
+    FELSITE_CHECK(make_control());
+    FELSITE_CHECK(add_first_passes());
     if (in_block_ != 0) {
-      if (auto made = add_block(runs); !made) return made;
+      FELSITE_CHECK(add_block(runs));
     }
     describe();
     return {};
@@ -98,9 +97,7 @@ class Passes {
       flag_at_ = bytes;
       bytes += flag_stride_ * places_;
     }
-    auto control = steps_.control(bytes, "change words");
-    if (!control) return std::unexpected(std::move(control.error()));
-    control_ = std::move(*control);
+    FELSITE_TRY(control_, steps_.control(bytes, "change words"));
     begin_as_zeros({control_, 0, bytes});
     return {};
   }
@@ -123,10 +120,9 @@ class Passes {
     for (const dispatch::FlatStep& flat : way_) {
       PassBuffers pass = given;
       pass.trips = flat.trips;
-      auto step = steps_.segment(flat.segment, pass);
-      if (!step) return std::unexpected(std::move(step.error()));
-      step->counts_as_launch = false;  // passes_of counts those that really ran
-      made.push_back(std::move(*step));
+      FELSITE_TRY(auto step, steps_.segment(flat.segment, pass));
+      step.counts_as_launch = false;  // passes_of counts those that really ran
+      made.push_back(std::move(step));
     }
     return made;
   }
@@ -139,15 +135,13 @@ class Passes {
     auto made = segments(buffers);
     if (!made) return made;
     if (steps_.compares()) {
-      auto comparisons = steps_.comparisons(place(changed));
-      if (!comparisons) return comparisons;
-      append(*made, std::move(*comparisons));
+      FELSITE_TRY(auto comparisons, steps_.comparisons(place(changed)));
+      append(*made, std::move(comparisons));
     }
     if (flag_ && flag_words_ > 1) {
-      auto any =
-          steps_.own(dispatch::any_program(), {flag_place(changed), place(changed)}, flag_words_);
-      if (!any) return std::unexpected(std::move(any.error()));
-      made->push_back(std::move(*any));
+      FELSITE_TRY(auto any, steps_.own(dispatch::any_program(),
+                                       {flag_place(changed), place(changed)}, flag_words_));
+      made->push_back(std::move(any));
     }
     return made;
   }
@@ -155,33 +149,26 @@ class Passes {
   Result<void> add_first_passes() {
     if (steps_.compares()) {
       // The state before the first pass; that it differs from what was in memory says nothing.
-      auto state = steps_.comparisons(place(kCount));
-      if (!state) return std::unexpected(std::move(state.error()));
-      append(out_.prefix, std::move(*state));
+      FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
+      append(out_.prefix, std::move(state));
       if (in_block_ != 0 && !out_.prefix.empty()) {
-        auto clear = steps_.own(dispatch::clear_program(), {place(kCount)}, 1);
-        if (!clear) return std::unexpected(std::move(clear.error()));
-        out_.prefix.push_back(std::move(*clear));
+        FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {place(kCount)}, 1));
+        out_.prefix.push_back(std::move(clear));
       }
     }
     for (std::uint32_t pass = 0; pass < first_passes_; ++pass) {
       const bool is_last = pass + 1 == first_passes_;
       const std::uint32_t changed = is_last ? kLast : before_place(pass + 1);
-      auto made = pass_steps(changed);
-      if (!made) return std::unexpected(std::move(made.error()));
+      FELSITE_TRY(auto made, pass_steps(changed));
       if (pass == 0) {
-        if (auto shaped = gates_.shape(*made, in_block_ + first_passes_); !shaped) return shaped;
+        FELSITE_CHECK(gates_.shape(made, in_block_ + first_passes_));
         if (const auto closed = gates_.all()) {
           begin_as_zeros(*closed);
         }
       }
       const std::uint32_t next = is_last ? kNoGate : in_block_ + pass + 1;
-      if (auto added =
-              add_pass(out_.prefix, std::move(*made), pass == 0 ? kAlways : before_place(pass),
-                       in_block_ + pass, changed, next);
-          !added) {
-        return added;
-      }
+      FELSITE_CHECK(add_pass(out_.prefix, std::move(made), pass == 0 ? kAlways : before_place(pass),
+                             in_block_ + pass, changed, next));
     }
     return {};
   }
@@ -190,36 +177,27 @@ class Passes {
     const std::array<std::uint32_t, 2> parameters{in_block_,
                                                   static_cast<std::uint32_t>(stride_ / 4)};
     const BufferSlice words{control_, 0, places_ * stride_};
-    auto advance =
-        steps_.own(dispatch::advance_program(), {words}, dispatch::kGridKernelSize, parameters);
-    if (!advance) return std::unexpected(std::move(advance.error()));
-    out_.repeated.push_back(std::move(*advance));
+    FELSITE_TRY(auto advance, steps_.own(dispatch::advance_program(), {words},
+                                         dispatch::kGridKernelSize, parameters));
+    out_.repeated.push_back(std::move(advance));
     if (flag_ && flag_words_ > 1) {
       const BufferSlice flags{control_, flag_at_, flag_stride_ * places_};
-      auto clear = steps_.own(dispatch::clear_program(), {flags}, flags.bytes / 4);
-      if (!clear) return std::unexpected(std::move(clear.error()));
-      out_.repeated.push_back(std::move(*clear));
+      FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {flags}, flags.bytes / 4));
+      out_.repeated.push_back(std::move(clear));
     }
     if (const auto all = gates_.all()) {
       // A pass that is skipped opens no gate, and one that was open stays so.
-      auto close = steps_.own(dispatch::clear_program(), {*all}, all->bytes / 4);
-      if (!close) return std::unexpected(std::move(close.error()));
-      out_.repeated.push_back(std::move(*close));
-      auto gate = gates_.gate_step(place(kFirst), 0);
-      if (!gate) return std::unexpected(std::move(gate.error()));
-      out_.repeated.push_back(std::move(*gate));
+      FELSITE_TRY(auto close, steps_.own(dispatch::clear_program(), {*all}, all->bytes / 4));
+      out_.repeated.push_back(std::move(close));
+      FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
+      out_.repeated.push_back(std::move(gate));
     }
     for (std::uint32_t pass = 0; pass < in_block_; ++pass) {
       const bool is_last = pass + 1 == in_block_;
       const std::uint32_t changed = is_last ? kLast : kFirst + pass + 1;
-      auto made = pass_steps(changed);
-      if (!made) return std::unexpected(std::move(made.error()));
+      FELSITE_TRY(auto made, pass_steps(changed));
       const std::uint32_t next = is_last ? kNoGate : pass + 1;
-      if (auto added =
-              add_pass(out_.repeated, std::move(*made), kFirst + pass, pass, changed, next);
-          !added) {
-        return added;
-      }
+      FELSITE_CHECK(add_pass(out_.repeated, std::move(made), kFirst + pass, pass, changed, next));
     }
     out_.count = runs;
     out_.watch = place(kLast);
@@ -233,9 +211,8 @@ class Passes {
                         std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
                         std::uint32_t next) {
     if (!gates_.by_condition() && next != kNoGate) {
-      auto opens = gates_.gate_step(place(changed), next);
-      if (!opens) return std::unexpected(std::move(opens.error()));
-      pass.push_back(std::move(*opens));
+      FELSITE_TRY(auto opens, gates_.gate_step(place(changed), next));
+      pass.push_back(std::move(opens));
     }
     if (condition != kAlways) pass = gates_.behind(std::move(pass), place(condition), gate);
     append(to, std::move(pass));

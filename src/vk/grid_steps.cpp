@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/kept_sizes.h"
 #include "vk/vulkan_error.h"
@@ -68,9 +69,7 @@ Result<void> GridSteps::make_plan(GridSyncOptions options) {
   options.fresh_outputs = request_.fresh_outputs;
   options.words_per_spill = dispatch::spill_words_that_fit(
       request_.program, request_.grid, engine_.device().snapshot().limits.storage_buffer_range);
-  auto plan = plan_grid_sync(request_.program, options);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  plan_ = std::move(*plan);
+  FELSITE_TRY(plan_, plan_grid_sync(request_.program, options));
   kernels_.assign(plan_.segments.size(), nullptr);
   return make_kept();
 }
@@ -86,32 +85,29 @@ Result<void> GridSteps::make_kept() {
   for (const MemoryHeap& heap : device.memory_heaps) {
     limits.memory = std::max(limits.memory, heap.bytes);
   }
-  const auto sizes = dispatch::size_kept(plan_, request_.grid, limits);
-  if (!sizes) return std::unexpected(sizes.error());
+  FELSITE_TRY(const auto sizes, dispatch::size_kept(plan_, request_.grid, limits));
   const auto make = [&](std::uint64_t bytes, std::string_view what,
                         SharedBuffer& out) -> Result<void> {
-    auto made = device_bytes(bytes, what);
-    if (!made) return std::unexpected(std::move(made.error()));
-    out = std::move(*made);
+    FELSITE_TRY(out, device_bytes(bytes, what));
     return {};
   };
-  spills_.assign(sizes->spills.size(), nullptr);
+  spills_.assign(sizes.spills.size(), nullptr);
   for (std::size_t i = 0; i < spills_.size(); ++i) {
-    if (auto made = make(sizes->spills[i], "spill", spills_[i]); !made) return made;
+    FELSITE_CHECK(make(sizes.spills[i], "spill", spills_[i]));
   }
   if (plan_.group_words != 0) {
-    if (auto made = make(sizes->group_spill, "group spill", group_spill_); !made) return made;
+    FELSITE_CHECK(make(sizes.group_spill, "group spill", group_spill_));
   }
   kept_.assign(request_.program.buffers().size(), nullptr);
   for (std::size_t i = 0; i < plan_.kept.size(); ++i) {
-    if (auto made = make(sizes->kept[i], "kept memory", kept_[plan_.kept[i]]); !made) return made;
+    FELSITE_CHECK(make(sizes.kept[i], "kept memory", kept_[plan_.kept[i]]));
   }
   shadows_.assign(request_.program.buffers().size(), nullptr);
   if (!compares()) return {};
   for (const BufferId id : plan_.evolving) {
     if (std::ranges::binary_search(plan_.reported, id)) continue;
     const BufferSlice words = as_words(request_.buffers[id]);
-    if (auto made = make(words.bytes, "state before", shadows_[id]); !made) return made;
+    FELSITE_CHECK(make(words.bytes, "state before", shadows_[id]));
   }
   return {};
 }
@@ -166,8 +162,7 @@ Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parame
 }
 
 Result<KernelStep> GridSteps::segment(std::uint32_t number, const PassBuffers& pass) {
-  auto kernel = kernel_of(number, !pass.trip_words);
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  FELSITE_TRY(auto kernel, kernel_of(number, !pass.trip_words));
   const GridSegment& segment = plan_.segments[number];
   std::vector<BufferSlice> slices;
   dispatch::BindingPlan bindings;
@@ -179,13 +174,12 @@ Result<KernelStep> GridSteps::segment(std::uint32_t number, const PassBuffers& p
                                      ? request_.bindings.buffers[segment.buffers[id].source].count
                                      : slices.back().bytes / ir::info(buffer.element).bytes;
   }
-  auto parameters = parameter_words(**kernel, bindings, request_.grid, pass.trips);
-  if (!parameters) return std::unexpected(std::move(parameters.error()));
-  KernelStep step{.kernel = std::move(*kernel),
+  FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, pass.trips));
+  KernelStep step{.kernel = std::move(kernel),
                   .buffers = {},
                   .grid = is_whole_ ? Grid{1, 1, 1} : request_.grid,
                   .indirect = {},
-                  .parameters = std::move(*parameters),
+                  .parameters = std::move(parameters),
                   .name = plan_.segments.size() == 1
                               ? request_.name
                               : fmt::format("{} segment {}", request_.name, number),
@@ -210,20 +204,18 @@ Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
   const Grid grid{static_cast<std::uint32_t>(groups), 1, 1};
   lowered.grid_in_parts =
       !fits_one_dispatch(grid, engine_.device().snapshot().limits.workgroup_count);
-  auto kernel = engine_.pipelines().get(lowered);
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
+  FELSITE_TRY(auto kernel, engine_.pipelines().get(lowered));
   if (!parameters.empty()) buffers.insert(buffers.begin(), BufferSlice{});
   dispatch::BindingPlan bindings;
   for (const BufferSlice& slice : buffers) {
     bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slice.bytes / 4});
   }
-  auto words = parameter_words(**kernel, bindings, grid, parameters);
-  if (!words) return std::unexpected(std::move(words.error()));
-  KernelStep step{.kernel = std::move(*kernel),
+  FELSITE_TRY(auto words, parameter_words(*kernel, bindings, grid, parameters));
+  KernelStep step{.kernel = std::move(kernel),
                   .buffers = {},
                   .grid = grid,
                   .indirect = {},
-                  .parameters = std::move(*words),
+                  .parameters = std::move(words),
                   .name = std::string(program->name()),
                   .caller_step = {}};
   for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
@@ -239,9 +231,8 @@ Result<std::vector<KernelStep>> GridSteps::comparisons(const BufferSlice& change
     const BufferSlice now = as_words(request_.buffers[id]);
     const BufferSlice before{shadows_[id], 0, now.bytes};
     if (now.bytes == 0) continue;
-    auto step = own(dispatch::compare_program(), {now, before, changed}, now.bytes / 4);
-    if (!step) return std::unexpected(std::move(step.error()));
-    made.push_back(std::move(*step));
+    FELSITE_TRY(auto step, own(dispatch::compare_program(), {now, before, changed}, now.bytes / 4));
+    made.push_back(std::move(step));
   }
   return made;
 }
@@ -283,14 +274,10 @@ namespace {
 // Whether the host knows the way, and it is short enough to be recorded.
 Result<bool> add_known_way(Engine& engine, const GridRequest& request, Sequence& sequence) {
   GridSteps steps(engine, request);
-  if (auto made = steps.cut(/*store_choices=*/false); !made) {
-    return std::unexpected(std::move(made.error()));
-  }
+  FELSITE_CHECK(steps.cut(/*store_choices=*/false));
   bool too_long = !steps.plan().host_knows_way;
   if (too_long) return false;
-  if (auto added = add_passes(steps, sequence, too_long); !added) {
-    return std::unexpected(std::move(added.error()));
-  }
+  FELSITE_CHECK(add_passes(steps, sequence, too_long));
   if (!too_long) sequence.own_bytes += steps.own_bytes();
   return !too_long;
 }
@@ -301,12 +288,11 @@ Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence
   if (request.route == dispatch::Route::OneWorkgroup) {
     return add_one_workgroup(engine, request, sequence);
   }
-  auto known = add_known_way(engine, request, sequence);
-  if (!known) return std::unexpected(std::move(known.error()));
-  if (*known) return {};
+  FELSITE_TRY(auto known, add_known_way(engine, request, sequence));
+  if (known) return {};
   GridSteps steps(engine, request);
-  if (auto made = steps.cut(/*store_choices=*/true); !made) return made;
-  if (auto added = add_way(steps, sequence); !added) return added;
+  FELSITE_CHECK(steps.cut(/*store_choices=*/true));
+  FELSITE_CHECK(add_way(steps, sequence));
   sequence.own_bytes += steps.own_bytes();
   return {};
 }
@@ -327,35 +313,29 @@ Result<PassesRun> passes_of(const Recording& recording) {
   const PassRecord& record = *recording.sequence().passes;
   PassesRun run{record.always, record.rests};
   const auto word = [&](const BufferSlice& slice) -> Result<std::uint32_t> {
-    auto words = recording.read_words(slice);
-    if (!words) return std::unexpected(std::move(words.error()));
-    return words->front();
+    FELSITE_TRY(auto words, recording.read_words(slice));
+    return words.front();
   };
   for (const BufferSlice& slice : record.ran) {
-    const auto ran = word(slice);
-    if (!ran) return std::unexpected(ran.error());
-    if (*ran != 0) ++run.passes;
+    FELSITE_TRY(const auto ran, word(slice));
+    if (ran != 0) ++run.passes;
   }
   if (record.counted) {
-    const auto counted = word(*record.counted);
-    if (!counted) return std::unexpected(counted.error());
-    run.passes += *counted;
+    FELSITE_TRY(const auto counted, word(*record.counted));
+    run.passes += counted;
   }
   if (record.left) {
-    const auto left = recording.read_words(*record.left);
-    if (!left) return std::unexpected(left.error());
-    run.converged = std::ranges::all_of(*left, [](std::uint32_t w) { return w == 0; });
+    FELSITE_TRY(const auto left, recording.read_words(*record.left));
+    run.converged = std::ranges::all_of(left, [](std::uint32_t w) { return w == 0; });
   }
   if (record.converged) {
-    const auto converged = word(*record.converged);
-    if (!converged) return std::unexpected(converged.error());
-    run.converged = *converged != 0;
+    FELSITE_TRY(const auto converged, word(*record.converged));
+    run.converged = converged != 0;
   }
   std::uint64_t launches = std::uint64_t{record.launches_in_pass} * run.passes;
   if (record.launches) {
-    const auto counted = word(*record.launches);
-    if (!counted) return std::unexpected(counted.error());
-    launches += *counted;
+    FELSITE_TRY(const auto counted, word(*record.launches));
+    launches += counted;
   }
   dispatch::count(Counter::Launches, launches);
   dispatch::count(Counter::PassesRun, run.passes);

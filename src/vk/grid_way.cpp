@@ -4,6 +4,7 @@
 // once, in their order; rounds are repeated until the way has ended.
 #include <algorithm>
 
+#include "base/try.h"
 #include "vk/grid_steps.h"
 
 namespace felsite::vk {
@@ -21,20 +22,18 @@ class Way {
 
   Result<void> add() {
     lay_out();
-    if (auto made = make_memory(); !made) return made;
+    FELSITE_CHECK(make_memory());
     if (steps_.compares()) {
       // The state before the first pass; that it differs from what was in memory says nothing.
-      auto state = steps_.comparisons(slice(changed_at_, 1));
-      if (!state) return std::unexpected(std::move(state.error()));
-      std::ranges::move(*state, std::back_inserter(out_.prefix));
-      auto clear = steps_.own(dispatch::clear_program(), {slice(changed_at_, 1)}, 1);
-      if (!clear) return std::unexpected(std::move(clear.error()));
-      out_.prefix.push_back(std::move(*clear));
+      FELSITE_TRY(auto state, steps_.comparisons(slice(changed_at_, 1)));
+      std::ranges::move(state, std::back_inserter(out_.prefix));
+      FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {slice(changed_at_, 1)}, 1));
+      out_.prefix.push_back(std::move(clear));
     }
     std::vector<KernelStep> round;
     for (std::uint32_t s = 0; s < stops_.size(); ++s) {
       if (stops_[s].is_passed) continue;
-      if (auto added = add_stop(s, round); !added) return added;
+      FELSITE_CHECK(add_stop(s, round));
     }
     const std::size_t most = std::min(kMostRounds, steps_.runs_at_once(plan_.segments.size()));
     const std::size_t rounds =
@@ -106,13 +105,10 @@ class Way {
   }
 
   Result<void> make_memory() {
-    auto control = steps_.control(next_word_ * 4, "way");
-    if (!control) return std::unexpected(std::move(control.error()));
-    control_ = std::move(*control);
-    auto shapes = steps_.control(shapes_.size() * 4, "shapes");
-    if (!shapes) return std::unexpected(std::move(shapes.error()));
-    shape_words_ = std::move(*shapes);
-    if (auto put = shape_words_->write(0, std::as_bytes(std::span(shapes_))); !put) return put;
+    FELSITE_TRY(auto control, steps_.control(next_word_ * 4, "way"));
+    control_ = std::move(control);
+    FELSITE_TRY(shape_words_, steps_.control(shapes_.size() * 4, "shapes"));
+    FELSITE_CHECK(shape_words_->write(0, std::as_bytes(std::span(shapes_))));
     // Each run begins with the gate of the first segment open.
     std::vector<std::uint32_t> words(next_word_, 0);
     words[WayWords::kRunning] = 1;
@@ -139,23 +135,19 @@ class Way {
     const bool is_end = s == end();
     std::vector<KernelStep> steps;
     if (is_end && steps_.compares()) {
-      auto comparisons = steps_.comparisons(slice(changed_at_, 1));
-      if (!comparisons) return std::unexpected(std::move(comparisons.error()));
-      steps = std::move(*comparisons);
+      FELSITE_TRY(steps, steps_.comparisons(slice(changed_at_, 1)));
     }
     if (!is_end && !plan_.segments[s].empty) {
       PassBuffers pass;
       pass.changed = slice(changed_at_, 1);
       pass.trip_words = slice(trips_at_, plan_.trip_count);
       pass.choices = slice(choices_at_, plan_.choice_words);
-      auto segment = steps_.segment(s, pass);
-      if (!segment) return std::unexpected(std::move(segment.error()));
-      segment->counts_as_launch = false;  // the way counts those that ran
-      steps.push_back(std::move(*segment));
+      FELSITE_TRY(auto segment, steps_.segment(s, pass));
+      segment.counts_as_launch = false;  // the way counts those that ran
+      steps.push_back(std::move(segment));
     }
-    auto way = is_end ? pass_end() : way_on(s);
-    if (!way) return std::unexpected(std::move(way.error()));
-    steps.push_back(std::move(*way));
+    FELSITE_TRY(auto way, is_end ? pass_end() : way_on(s));
+    steps.push_back(std::move(way));
     put_behind_gate(s, std::move(steps), round);
     return {};
   }

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/try.h"
 #include "vk/device_snapshot.h"
 #include "vk/enumerate.h"
 #include "vk/loader.h"
@@ -64,9 +65,7 @@ Result<std::shared_ptr<Instance>> Instance::shared() {
   std::shared_ptr<Instance> instance(new Instance);
   const std::lock_guard lock(instance_mutex());
   if (auto open = open_instance().lock()) return open;
-  if (auto created = instance->create(); !created) {
-    return std::unexpected(std::move(created.error()));
-  }
+  FELSITE_CHECK(instance->create());
   open_instance() = instance;
   return instance;
 }
@@ -74,7 +73,7 @@ Result<std::shared_ptr<Instance>> Instance::shared() {
 Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetInstanceProcAddr from,
                                                   bool debug_utils) {
   if (from == nullptr) {
-    if (auto opened = open_loader(); !opened) return std::unexpected(std::move(opened.error()));
+    FELSITE_CHECK(open_loader());
     from = loader().get_instance_proc_addr;
   }
   std::shared_ptr<Instance> instance(new Instance);
@@ -87,13 +86,12 @@ Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle, PFN_vkGetIn
 }
 
 Result<void> Instance::create() {
-  if (auto opened = open_loader(); !opened) return opened;
+  FELSITE_CHECK(open_loader());
   if (loader_version() < VK_API_VERSION_1_1) {
     return std::unexpected(unsupported("The Vulkan loader knows Vulkan 1.0 only.",
                                        "install a loader for Vulkan 1.1 or later.", ""));
   }
-  const auto validation = wanted_validation();
-  if (!validation) return std::unexpected(validation.error());
+  FELSITE_TRY(const auto validation, wanted_validation());
   VkApplicationInfo application{};
   application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
   application.pApplicationName = "felsite";
@@ -116,10 +114,10 @@ Result<void> Instance::create() {
   }
   // The layer brings it, whatever loader and driver have.
   names_objects_ =
-      *validation != Validation::Off || has_extension(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+      validation != Validation::Off || has_extension(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   labels_steps_ = names_objects_;
   if (names_objects_) extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-  if (*validation != Validation::Off) {
+  if (validation != Validation::Off) {
     labels_steps_ = keeps_labels_apart(validation_layer_version().value_or(0));
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &kValidationLayer;
@@ -130,7 +128,7 @@ Result<void> Instance::create() {
   features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = &hazards;
-  if (*validation == Validation::Synchronization) {
+  if (validation == Validation::Synchronization) {
     extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     info.pNext = &features;
   }
@@ -143,7 +141,7 @@ Result<void> Instance::create() {
   }
   functions_ = load_instance_functions(handle_, loader().get_instance_proc_addr);
   // Without the messenger `validated()` says so; the work does not depend on it.
-  if (*validation != Validation::Off)
+  if (validation != Validation::Off)
     messenger_ = make_messenger(handle_, functions_, validation_log());
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/try.h"
 #include "vk/device.h"
 #include "vk/stated_limits.h"
 #include "vk/vulkan_error.h"
@@ -155,12 +156,11 @@ DeviceSnapshot restricted(DeviceSnapshot device, const VulkanInterop& interop) {
 
 Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
                                              const std::string& mask) {
-  if (auto sane = check(interop); !sane) return std::unexpected(std::move(sane.error()));
-  auto instance =
-      Instance::adopt(interop.instance, interop.get_instance_proc_addr, interop.debug_utils);
-  if (!instance) return std::unexpected(std::move(instance.error()));
+  FELSITE_CHECK(check(interop));
+  FELSITE_TRY(auto instance, Instance::adopt(interop.instance, interop.get_instance_proc_addr,
+                                             interop.debug_utils));
   DeviceSnapshot snapshot =
-      restricted(read_snapshot(interop.physical_device, (*instance)->functions()), interop);
+      restricted(read_snapshot(interop.physical_device, instance->functions()), interop);
   if (snapshot.api_version < VK_API_VERSION_1_1) {
     return std::unexpected(unsupported("The device that was brought along knows Vulkan 1.0 only.",
                                        "bring another device.", snapshot.name));
@@ -177,23 +177,20 @@ Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
         unsupported(fmt::format("The device that was brought along cannot be used: {}.", wrong),
                     "update its driver, or bring another device.", snapshot.name));
   }
-  auto plan = plan_opening(snapshot, {.mask = mask});
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  plan->notes.emplace_back(
+  FELSITE_TRY(auto plan, plan_opening(snapshot, {.mask = mask}));
+  plan.notes.emplace_back(
       "The device was brought along: what its owner did not turn on is left unused.");
 
   std::unique_ptr<Device> device(new Device);
-  device->instance_ = std::move(*instance);
+  device->instance_ = std::move(instance);
   device->snapshot_ = std::move(snapshot);
-  device->plan_ = std::move(*plan);
+  device->plan_ = std::move(plan);
   device->physical_device_ = interop.physical_device;
   device->handle_ = interop.device;
   device->queue_ = interop.queue;
   device->adopted_ = true;
   device->callers_mutex_ = interop.queue_mutex;
-  if (auto ready = device->prepare(nullptr); !ready) {
-    return std::unexpected(std::move(ready.error()));
-  }
+  FELSITE_CHECK(device->prepare(nullptr));
   return device;
 }
 

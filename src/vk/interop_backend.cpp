@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/resident_checks.h"
 #include "felsite/vulkan_interop.h"
 #include "vk/pipeline_cache_file.h"
@@ -61,10 +62,9 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
           fmt::format("The device `{}` was named, and another one brought along.", options.device),
           "leave `device` empty."));
     }
-    auto adopted = vk::adopt_device(interop, options.mask);
-    if (!adopted) return std::unexpected(std::move(adopted.error()));
+    FELSITE_TRY(auto adopted, vk::adopt_device(interop, options.mask));
     // There once: std::function wants what can be copied.
-    auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(*adopted));
+    auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(adopted));
     const auto open = [device,
                        name = (*device)->snapshot().name]() -> Result<std::unique_ptr<vk::Device>> {
       if (*device != nullptr) return std::move(*device);
@@ -81,16 +81,12 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
 
 Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer) {
   return base::guarded([&]() -> Result<VulkanBuffer> {
-    const auto found = vulkan(backend);
-    if (!found) return std::unexpected(found.error());
-    if (auto own = dispatch::check_device_buffer(buffer, backend.id()); !own) {
-      return std::unexpected(std::move(own.error()));
-    }
-    return (*found)->call(
+    FELSITE_TRY(const auto found, vulkan(backend));
+    FELSITE_CHECK(dispatch::check_device_buffer(buffer, backend.id()));
+    return found->call(
         "vulkan_buffer", [&](const std::shared_ptr<vk::Engine>& engine) -> Result<VulkanBuffer> {
-          const auto held = engine->buffers().find(buffer.resident);
-          if (!held) return std::unexpected(held.error());
-          return VulkanBuffer{.buffer = (*held)->handle(), .offset = 0, .bytes = (*held)->bytes()};
+          FELSITE_TRY(const auto held, engine->buffers().find(buffer.resident));
+          return VulkanBuffer{.buffer = held->handle(), .offset = 0, .bytes = held->bytes()};
         });
   });
 }
@@ -98,20 +94,16 @@ Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer)
 Result<DeviceBuffer> adopt_vulkan_buffer(Backend& backend, VkBuffer buffer, std::uint64_t bytes,
                                          std::string label) {
   return base::guarded([&]() -> Result<DeviceBuffer> {
-    auto found = vulkan(backend);
-    if (!found) return std::unexpected(std::move(found.error()));
-    return (*found)->call(
-        "adopt_vulkan_buffer",
-        [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
-          if (auto sane = check_callers_buffer(engine->device(), buffer, bytes); !sane) {
-            return std::unexpected(std::move(sane.error()));
-          }
-          return DeviceBuffer{
-              .backend = std::string(backend.id()),
-              .bytes = bytes,
-              .label = std::move(label),
-              .resident = engine->buffers().add(engine->memory().adopt(buffer, bytes))};
-        });
+    FELSITE_TRY(auto found, vulkan(backend));
+    return found->call("adopt_vulkan_buffer",
+                       [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
+                         FELSITE_CHECK(check_callers_buffer(engine->device(), buffer, bytes));
+                         return DeviceBuffer{.backend = std::string(backend.id()),
+                                             .bytes = bytes,
+                                             .label = std::move(label),
+                                             .resident = engine->buffers().add(
+                                                 engine->memory().adopt(buffer, bytes))};
+                       });
   });
 }
 

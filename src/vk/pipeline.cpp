@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "vk/vulkan_error.h"
 
 namespace felsite::vk {
@@ -26,24 +27,13 @@ Result<void> check_fits(const Device& device, const Kernel& kernel) {
   }
   const auto& [x, y, z] = kernel.workgroup_size;
   const std::uint64_t invocations = std::uint64_t{x} * y * z;
-  if (auto fits = check("invocations a workgroup", invocations, limits.workgroup_invocations);
-      !fits) {
-    return fits;
-  }
+  FELSITE_CHECK(check("invocations a workgroup", invocations, limits.workgroup_invocations));
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::string what = fmt::format("invocations a workgroup on axis {}", "xyz"[axis]);
-    if (auto fits = check(what, kernel.workgroup_size[axis], limits.workgroup_size[axis]); !fits) {
-      return fits;
-    }
+    FELSITE_CHECK(check(what, kernel.workgroup_size[axis], limits.workgroup_size[axis]));
   }
-  if (auto fits = check("bytes of workgroup memory", kernel.shared_bytes, limits.shared_bytes);
-      !fits) {
-    return fits;
-  }
-  if (auto fits = check("storage buffers", bindings_of(kernel).size(), limits.storage_buffers);
-      !fits) {
-    return fits;
-  }
+  FELSITE_CHECK(check("bytes of workgroup memory", kernel.shared_bytes, limits.shared_bytes));
+  FELSITE_CHECK(check("storage buffers", bindings_of(kernel).size(), limits.storage_buffers));
   return check("bytes of push constants", push_constant_bytes(kernel), limits.push_constant_bytes);
 }
 
@@ -136,22 +126,17 @@ std::uint32_t push_constant_bytes(const Kernel& kernel) {
 
 Result<Pipeline> make_pipeline(const Device& device, const Kernel& kernel, std::string_view name,
                                VkPipelineCache cache) {
-  if (auto fits = check_fits(device, kernel); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
+  FELSITE_CHECK(check_fits(device, kernel));
   Pipeline made{.pushes_descriptors = can_push(device, kernel),
                 .set_layout = {},
                 .layout = {},
                 .pipeline = {}};
-  auto set_layout = make_set_layout(device, kernel, made.pushes_descriptors, name);
-  if (!set_layout) return std::unexpected(std::move(set_layout.error()));
-  made.set_layout = std::move(*set_layout);
-  auto layout = make_layout(device, kernel, made.set_layout.get(), name);
-  if (!layout) return std::unexpected(std::move(layout.error()));
-  made.layout = std::move(*layout);
-  auto pipeline = make_compute_pipeline(device, kernel, made.layout.get(), cache, name);
-  if (!pipeline) return std::unexpected(std::move(pipeline.error()));
-  made.pipeline = std::move(*pipeline);
+  FELSITE_TRY(auto set_layout, make_set_layout(device, kernel, made.pushes_descriptors, name));
+  made.set_layout = std::move(set_layout);
+  FELSITE_TRY(auto layout, make_layout(device, kernel, made.set_layout.get(), name));
+  made.layout = std::move(layout);
+  FELSITE_TRY(auto pipeline, make_compute_pipeline(device, kernel, made.layout.get(), cache, name));
+  made.pipeline = std::move(pipeline);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/trace.h"
 #include "dispatch/warnings.h"
@@ -32,9 +33,7 @@ Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
                                                    std::optional<std::filesystem::path> folder,
                                                    const PipelineLimits& limits) {
   std::unique_ptr<Pipelines> made(new Pipelines(device, limits));
-  if (auto opened = made->open_cache(std::move(folder)); !opened) {
-    return std::unexpected(std::move(opened.error()));
-  }
+  FELSITE_CHECK(made->open_cache(std::move(folder)));
   return made;
 }
 
@@ -63,9 +62,8 @@ Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) 
     figures_.disk_bytes = read.data.size();
     figures_.disk_in_use = file_.has_value();
   }
-  auto cache = make_cache(read.data, "pipelines");
-  if (!cache) return std::unexpected(std::move(cache.error()));
-  cache_ = std::make_shared<const Owned<VkPipelineCache>>(std::move(*cache));
+  FELSITE_TRY(auto cache, make_cache(read.data, "pipelines"));
+  cache_ = std::make_shared<const Owned<VkPipelineCache>>(std::move(cache));
   return {};
 }
 
@@ -166,15 +164,14 @@ Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
 
 Result<SharedKernel> Pipelines::compile(const codegen::Segment& segment) {
   const dispatch::HostSlice slice("compile");
-  auto kernel = codegen::lower(segment, device_.capabilities());
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
-  dump_kernel(segment.program, *kernel);
+  FELSITE_TRY(auto kernel, codegen::lower(segment, device_.capabilities()));
+  dump_kernel(segment.program, kernel);
   SharedCache cache;
   {
     const std::lock_guard lock(mutex_);
     cache = cache_;
   }
-  auto made = put_on_device(device_, std::move(*kernel), segment.program, cache->get());
+  auto made = put_on_device(device_, std::move(kernel), segment.program, cache->get());
   if (made) bound_driver_cache();
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/counters.h"
 #include "dispatch/routing.h"
@@ -25,16 +26,10 @@ bool all_zero(ByteSpan bytes) {
 
 Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
                                     const DispatchConfig& config) {
-  if (auto real = dispatch::check_choices(given, config); !real) {
-    return std::unexpected(std::move(real.error()));
-  }
+  FELSITE_CHECK(dispatch::check_choices(given, config));
   ir::Program program = dispatch::configured(given, config);
-  if (auto valid = engine.pipelines().validate(program); !valid) {
-    return std::unexpected(std::move(valid.error()));
-  }
-  if (auto sane = dispatch::check_config(program, config); !sane) {
-    return std::unexpected(std::move(sane.error()));
-  }
+  FELSITE_CHECK(engine.pipelines().validate(program));
+  FELSITE_CHECK(dispatch::check_config(program, config));
   return program;
 }
 
@@ -42,35 +37,30 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
                                            std::span<const ByteSpan> inputs,
                                            const DispatchConfig& config, bool may_borrow) {
   // What the caller did wrong comes before what the backend cannot do: on every backend the same.
-  auto plan = dispatch::plan_inputs(program, inputs, config);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  if (auto fits = dispatch::check_result_memory(*plan, reference::default_memory_limit()); !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
-  PlainDispatch made(std::move(engine), std::move(program), std::move(*plan), config);
+  FELSITE_TRY(auto plan, dispatch::plan_inputs(program, inputs, config));
+  FELSITE_CHECK(dispatch::check_result_memory(plan, reference::default_memory_limit()));
+  PlainDispatch made(std::move(engine), std::move(program), std::move(plan), config);
   const auto contents = [&](ir::BufferId id) {
     const std::uint32_t input = made.plan_.buffers[id].input;
     return input == ir::kNone || made.is_flag(id) ? ByteSpan{} : inputs[input];
   };
-  const auto grid = dispatch::plan_grid(made.program_, made.plan_, config,
-                                        dispatch::indirect_grid(made.program_, contents));
-  if (!grid) return std::unexpected(grid.error());
+  FELSITE_TRY(const auto grid,
+              dispatch::plan_grid(made.program_, made.plan_, config,
+                                  dispatch::indirect_grid(made.program_, contents)));
   std::vector<std::uint64_t> lengths;
   for (const BoundBuffer& buffer : made.plan_.buffers) lengths.push_back(buffer.count);
   const bool can_try = may_borrow && !made.engine_->is_over_budget(made.program_.fingerprint());
-  const auto route = dispatch::choose_route(made.program_, config, *grid, made.engine_->profile(),
-                                            {.lengths = lengths, .can_try = can_try});
-  if (!route) return std::unexpected(route.error());
-  made.route_ = route->route;
-  made.is_attempt_ = route->is_attempt;
+  FELSITE_TRY(const auto route,
+              dispatch::choose_route(made.program_, config, grid, made.engine_->profile(),
+                                     {.lengths = lengths, .can_try = can_try}));
+  made.route_ = route.route;
+  made.is_attempt_ = route.is_attempt;
   if (config.timeout && config.timeout->count() <= 0) {
     return std::unexpected(made.engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
   }
   // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
   const bool borrows = may_borrow && !config.timeout;
-  if (auto bound = made.bind(inputs, *grid, borrows); !bound) {
-    return std::unexpected(std::move(bound.error()));
-  }
+  FELSITE_CHECK(made.bind(inputs, grid, borrows));
   return made;
 }
 
@@ -97,16 +87,13 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   }
   key_ = key.hash();
 
-  if (auto found = find_seen(grid); !found) return found;
+  FELSITE_CHECK(find_seen(grid));
   borrowed_.resize(plan_.buffers.size());
   std::shared_ptr<Recording> recording = engine_->recordings().take(key_);
   if (recording == nullptr) {
-    auto sequence = make_sequence(inputs, grid, may_borrow);
-    if (!sequence) return std::unexpected(std::move(sequence.error()));
-    sequence->measured = measured;
-    auto recorded = engine_->record(std::move(*sequence));
-    if (!recorded) return std::unexpected(std::move(recorded.error()));
-    recording = std::move(*recorded);
+    FELSITE_TRY(auto sequence, make_sequence(inputs, grid, may_borrow));
+    sequence.measured = measured;
+    FELSITE_TRY(recording, engine_->record(std::move(sequence)));
   }
 
   std::vector<ByteSpan> uploads;
@@ -144,9 +131,8 @@ Result<void> PlainDispatch::find_seen(const Grid& grid) {
   if (route_ == dispatch::Route::Plain) {
     const bool in_parts =
         !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
-    auto kernel = engine_->pipelines().get(program_, in_parts);
-    if (!kernel) return std::unexpected(std::move(kernel.error()));
-    kernel_ = std::move(*kernel);
+    FELSITE_TRY(auto kernel, engine_->pipelines().get(program_, in_parts));
+    kernel_ = std::move(kernel);
     for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
       seen_.push_back({binding.buffer, binding.written});
     }
@@ -181,9 +167,8 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
         continue;
       }
     }
-    auto made = engine_->memory().make(Place::Device, buffer.bytes, name);
-    if (!made) return std::unexpected(std::move(made.error()));
-    slice = {std::move(*made), 0, buffer.bytes};
+    FELSITE_TRY(auto made, engine_->memory().make(Place::Device, buffer.bytes, name));
+    slice = {std::move(made), 0, buffer.bytes};
     sequence.own_bytes += buffer.bytes;
     if (has_input) {
       sequence.uploads.push_back(slice);
@@ -192,9 +177,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     }
     if (buffer.output != ir::kNone) sequence.reads.push_back(slice);
   }
-  if (auto added = add_steps(sequence, slices, grid); !added) {
-    return std::unexpected(std::move(added.error()));
-  }
+  FELSITE_CHECK(add_steps(sequence, slices, grid));
   return sequence;
 }
 
@@ -244,8 +227,7 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
     if (buffer.output == ir::kNone) continue;
     Bytes& out = outputs[buffer.output];
     const bool in_words = is_flag(seen.id) && record && record->flag;
-    auto done = in_words ? read_flag(out) : running_->recording->read(read, out);
-    if (!done) return done;
+    FELSITE_CHECK(in_words ? read_flag(out) : running_->recording->read(read, out));
     ++read;
   }
   dispatch::count(Counter::OutputBytes, plan_.output_bytes);
@@ -254,9 +236,9 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
 
 // The words that the last pass left are the flag's contents.
 Result<void> PlainDispatch::read_flag(Bytes& out) const {
-  const auto words = running_->recording->read_words(*running_->recording->sequence().passes->flag);
-  if (!words) return std::unexpected(words.error());
-  const auto bytes = std::as_bytes(std::span(*words));
+  FELSITE_TRY(const auto words,
+              running_->recording->read_words(*running_->recording->sequence().passes->flag));
+  const auto bytes = std::as_bytes(std::span(words));
   dispatch::count(Counter::DownloadBytes, out.size());
   std::copy_n(bytes.begin(), out.size(), out.begin());
   return {};
@@ -272,9 +254,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   if (timing) read = read_outputs(outputs);
   std::optional<PassesRun> passes;
   if (timing && read && running_->recording->sequence().passes) {
-    auto run = passes_of(*running_->recording);
-    if (!run) return std::unexpected(std::move(run.error()));
-    passes = *run;
+    FELSITE_TRY(passes, passes_of(*running_->recording));
     timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);
   }
   if (!went_away && is_pooled_ && !engine_->is_lost()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "vk/kernel_dump.h"
 #include "vk/sequence_checks.h"
@@ -42,9 +43,7 @@ Result<std::shared_ptr<Recording>> Recording::make(Memory& memory, Sequence sequ
   std::shared_ptr<Recording> made(new Recording(memory.device()));
   made->sequence_ = std::move(sequence);
   const Sequence& steps = made->sequence_;
-  if (auto sane = check_sequence(steps, made->device_); !sane) {
-    return std::unexpected(std::move(sane.error()));
-  }
+  FELSITE_CHECK(check_sequence(steps, made->device_));
   made->note_buffers();
   made->layout_ = lay_out(steps, made->device_);
   made->runs_ = made->layout_.watched
@@ -77,9 +76,7 @@ Result<void> Recording::make_blocks(Memory& memory) {
   const auto make = [&](Place place, std::uint64_t bytes, std::string_view what,
                         SharedBuffer& out) -> Result<void> {
     if (bytes == 0) return {};
-    auto buffer = memory.make(place, bytes, {sequence_.name, what});
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    out = std::move(*buffer);
+    FELSITE_TRY(out, memory.make(place, bytes, {sequence_.name, what}));
     return {};
   };
   Result<void> done = make(Place::Control, layout_.control_bytes, "control", control_);
@@ -126,18 +123,15 @@ Result<void> Recording::make_descriptors() {
   };
   add(sequence_.prefix, layout_.prefix_control);
   add(sequence_.repeated, layout_.repeated_control);
-  auto sets = DescriptorSets::make(device_, bindings, sequence_.name);
-  if (!sets) return std::unexpected(std::move(sets.error()));
-  sets_ = std::make_unique<DescriptorSets>(std::move(*sets));
+  FELSITE_TRY(auto sets, DescriptorSets::make(device_, bindings, sequence_.name));
+  sets_ = std::make_unique<DescriptorSets>(std::move(sets));
   return {};
 }
 
 Result<void> Recording::make_clock() {
   if (!sequence_.measured) return {};
-  auto clock =
-      StepClock::make(device_, sequence_.prefix.size() + sequence_.repeated.size(), sequence_.name);
-  if (!clock) return std::unexpected(std::move(clock.error()));
-  clock_ = std::move(*clock);
+  FELSITE_TRY(clock_, StepClock::make(device_, sequence_.prefix.size() + sequence_.repeated.size(),
+                                      sequence_.name));
   return {};
 }
 
@@ -165,10 +159,9 @@ Result<void> Recording::make_commands() {
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.queueFamilyIndex = device_.plan().compute_family;
   // A pool of its own: recording then needs no lock against other threads.
-  auto pool = device_.make<VkCommandPool>(functions.vkCreateCommandPool,
-                                          functions.vkDestroyCommandPool, info, sequence_.name);
-  if (!pool) return std::unexpected(std::move(pool.error()));
-  command_pool_ = std::move(*pool);
+  FELSITE_TRY(command_pool_,
+              device_.make<VkCommandPool>(functions.vkCreateCommandPool,
+                                          functions.vkDestroyCommandPool, info, sequence_.name));
   const std::vector<Part> wanted = parts();
   std::vector<VkCommandBuffer> made(wanted.size());
   VkCommandBufferAllocateInfo allocation{};
@@ -193,9 +186,9 @@ Result<void> Recording::write(Part part, Body body) {
   CommandWriter writer(device_, commands_[part], device_.compute_family(), *sets_);
   Contents contents;
   const bool runs_often = part == kBlock || part == kLine;
-  if (auto begun = writer.begin(runs_often); !begun) return begun;
+  FELSITE_CHECK(writer.begin(runs_often));
   body(writer, contents);
-  if (auto ended = writer.end(); !ended) return ended;
+  FELSITE_CHECK(writer.end());
   contents_[part] = contents;
   return {};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "vk/kernel_status.h"
 #include "vk/recording.h"
@@ -33,16 +34,12 @@ Result<std::uint64_t> Recording::put_in_place(std::span<const ByteSpan> uploads)
     const std::uint64_t staged = layout_.upload_offsets[i];
     Buffer& target = staged == kNotStaged ? *sequence_.uploads[i].buffer : *upload_;
     const std::uint64_t at = staged == kNotStaged ? sequence_.uploads[i].offset : staged;
-    if (auto written = target.write(at, uploads[i]); !written) {
-      return std::unexpected(std::move(written.error()));
-    }
+    FELSITE_CHECK(target.write(at, uploads[i]));
     uploaded += uploads[i].size();
   }
   for (const HostWords& words : sequence_.host_words) {
     const auto bytes = std::as_bytes(std::span(words.words));
-    if (auto written = words.target.buffer->write(words.target.offset, bytes); !written) {
-      return std::unexpected(std::move(written.error()));
-    }
+    FELSITE_CHECK(words.target.buffer->write(words.target.offset, bytes));
   }
   return uploaded;
 }
@@ -53,16 +50,13 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
   pace_ = {};
   // The last run ended in another error before anybody saw what the kernels had reported.
   if (status_unread_) {
-    if (auto cleared = clear_status(); !cleared) {
-      return std::unexpected(std::move(cleared.error()));
-    }
+    FELSITE_CHECK(clear_status());
   }
-  const auto uploaded = put_in_place(uploads);
-  if (!uploaded) return std::unexpected(uploaded.error());
+  FELSITE_TRY(const auto uploaded, put_in_place(uploads));
   status_unread_ = true;
   left_ = runs_.times;
   auto ticket = submit_counted(queue, /*begins=*/true, other, after);
-  if (ticket) dispatch::count(Counter::UploadBytes, *uploaded);
+  if (ticket) dispatch::count(Counter::UploadBytes, uploaded);
   return ticket;
 }
 
@@ -114,9 +108,8 @@ Result<bool> Recording::look() {
   if (!layout_.watched || last_part_ == kEpilogue) return false;
   next_part_ = kEpilogue;
   if (block_runs_ < sequence_.count) {
-    const auto word = read_words(*sequence_.watch);
-    if (!word) return std::unexpected(word.error());
-    if (word->front() != 0) next_part_ = kBlock;
+    FELSITE_TRY(const auto word, read_words(*sequence_.watch));
+    if (word.front() != 0) next_part_ = kBlock;
   }
   return has(next_part_);
 }
@@ -131,7 +124,7 @@ Result<Ticket> Recording::go_on(WorkQueue& queue, std::chrono::nanoseconds took)
   std::array<Portion, 2> portions;
   std::size_t count = 0;
   if (runs_.line != 0 && runs >= runs_.line) {
-    if (auto ready = record_line(); !ready) return std::unexpected(std::move(ready.error()));
+    FELSITE_CHECK(record_line());
     portions[count++] = {.part = kLine, .times = runs / runs_.line};
     runs %= runs_.line;
   }
@@ -156,7 +149,7 @@ Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
     if (!blocks[i].status) continue;
     std::uint32_t key = 0;
     const auto bytes = std::as_writable_bytes(std::span(&key, 1));
-    if (auto read = control_->read(*blocks[i].status, bytes); !read) return read;
+    FELSITE_CHECK(control_->read(*blocks[i].status, bytes));
     if (key <= highest_key) continue;
     highest_key = key;
     lowest = i;
@@ -165,10 +158,10 @@ Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
   const KernelStep& step = steps[*lowest];
   std::vector<std::uint32_t> words(step.kernel->kernel.status_words());
   const auto bytes = std::as_writable_bytes(std::span(words));
-  if (auto read = control_->read(*blocks[*lowest].status, bytes); !read) return read;
+  FELSITE_CHECK(control_->read(*blocks[*lowest].status, bytes));
   Error failed = error_of(words, step.kernel->kernel);
   // The next run must find the status clean.
-  if (auto cleared = clear_status(); !cleared) return cleared;
+  FELSITE_CHECK(clear_status());
   failed.context.step = step.caller_step;
   if (step.segment) name_segment(failed, *step.segment);
   return std::unexpected(step.kernel->with_context(std::move(failed)));
@@ -180,7 +173,7 @@ Result<void> Recording::clear_status() {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (!blocks[i].status) continue;
       const Bytes zeros(status_bytes(steps[i].kernel->kernel));
-      if (auto cleared = control_->write(*blocks[i].status, zeros); !cleared) return cleared;
+      FELSITE_CHECK(control_->write(*blocks[i].status, zeros));
     }
     return {};
   };
@@ -199,14 +192,10 @@ Result<void> Recording::read(std::size_t index, std::span<std::byte> bytes) cons
 }
 
 Result<std::vector<std::uint32_t>> Recording::read_words(const BufferSlice& words) const {
-  if (auto sane = check_host_words(words, device_); !sane) {
-    return std::unexpected(std::move(sane.error()));
-  }
+  FELSITE_CHECK(check_host_words(words, device_));
   std::vector<std::uint32_t> values(words.bytes / sizeof(std::uint32_t));
   const auto bytes = std::as_writable_bytes(std::span(values));
-  if (auto read = words.buffer->read(words.offset, bytes); !read) {
-    return std::unexpected(std::move(read.error()));
-  }
+  FELSITE_CHECK(words.buffer->read(words.offset, bytes));
   return values;
 }
 

@@ -1,5 +1,6 @@
 #include "vk/resident_sequence.h"
 
+#include "base/try.h"
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
 #include "dispatch/trace.h"
@@ -48,40 +49,30 @@ struct CheckedStep {
 
 Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
                                const DispatchConfig& config) {
-  if (auto real = dispatch::check_choices(step.program, config); !real) {
-    return std::unexpected(std::move(real.error()));
-  }
+  FELSITE_CHECK(dispatch::check_choices(step.program, config));
   CheckedStep checked;
   checked.program = dispatch::configured(step.program, config);
   const ir::Program& program = checked.program;
-  if (auto valid = engine.pipelines().validate(program); !valid) {
-    return std::unexpected(std::move(valid.error()));
-  }
+  FELSITE_CHECK(engine.pipelines().validate(program));
   std::vector<SharedBuffer> resources;
   std::vector<std::uint64_t> sizes;
   for (const ResidentHandle& handle : step.resources) {
-    auto buffer = engine.buffers().find(handle);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    sizes.push_back((*buffer)->bytes());
-    resources.push_back(std::move(*buffer));
+    FELSITE_TRY(auto buffer, engine.buffers().find(handle));
+    sizes.push_back(buffer->bytes());
+    resources.push_back(std::move(buffer));
   }
-  auto plan = dispatch::plan_resources(program, sizes, config);
-  if (!plan) return std::unexpected(std::move(plan.error()));
-  checked.plan = std::move(*plan);
-  if (auto apart = dispatch::check_aliasing(program, step.resources); !apart) {
-    return std::unexpected(std::move(apart.error()));
-  }
+  FELSITE_TRY(auto plan, dispatch::plan_resources(program, sizes, config));
+  checked.plan = std::move(plan);
+  FELSITE_CHECK(dispatch::check_aliasing(program, step.resources));
   for (const ResidentHandle& handle : dispatch::changed_resources(program, step.resources)) {
-    if (auto own = engine.buffers().find_writable(handle); !own) {
-      return std::unexpected(std::move(own.error()));
-    }
+    FELSITE_CHECK(engine.buffers().find_writable(handle));
   }
   // The words of an indirect grid are not known before it runs; everything else is.
   const bool indirect = program.facts().has_indirect_dispatch;
-  const auto grid = dispatch::plan_grid(program, checked.plan, config,
-                                        indirect ? std::optional(Grid{}) : std::nullopt);
-  if (!grid) return std::unexpected(grid.error());
-  checked.grid = *grid;
+  FELSITE_TRY(const auto grid,
+              dispatch::plan_grid(program, checked.plan, config,
+                                  indirect ? std::optional(Grid{}) : std::nullopt));
+  checked.grid = grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -110,16 +101,15 @@ Result<void> add_segments(Engine& engine, const CheckedStep& checked, const Resi
   }
   const DispatchConfig config = dispatch::config_of(step);
   Sequence segments;
-  auto added = add_grid_steps(engine,
-                              {.program = checked.program,
-                               .config = config,
-                               .bindings = checked.plan,
-                               .grid = checked.grid,
-                               .buffers = checked.slices,
-                               .route = dispatch::Route::Resident,
-                               .name = name_of(step)},
-                              segments);
-  if (!added) return added;
+  FELSITE_CHECK(add_grid_steps(engine,
+                               {.program = checked.program,
+                                .config = config,
+                                .bindings = checked.plan,
+                                .grid = checked.grid,
+                                .buffers = checked.slices,
+                                .route = dispatch::Route::Resident,
+                                .name = name_of(step)},
+                               segments));
   if (segments.watch) {
     return std::unexpected(unsupported(
         "A step of a sequence has grid barriers in loops or conditions that only the device can "
@@ -137,20 +127,18 @@ Result<void> add_segments(Engine& engine, const CheckedStep& checked, const Resi
 Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
                       std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
   const DispatchConfig config = dispatch::config_of(step);
-  auto checked = check_step(engine, step, config);
-  if (!checked) return std::unexpected(std::move(checked.error()));
-  const auto route =
-      dispatch::choose_route(checked->program, config, checked->grid, engine.profile());
-  if (!route) return std::unexpected(route.error());
-  if (route->route != dispatch::Route::Plain) {
-    return add_segments(engine, *checked, step, position, steps);
+  FELSITE_TRY(auto checked, check_step(engine, step, config));
+  FELSITE_TRY(const auto route,
+              dispatch::choose_route(checked.program, config, checked.grid, engine.profile()));
+  if (route.route != dispatch::Route::Plain) {
+    return add_segments(engine, checked, step, position, steps);
   }
-  const bool indirect = checked->program.facts().has_indirect_dispatch;
+  const bool indirect = checked.program.facts().has_indirect_dispatch;
   return bind_step(engine.pipelines(), engine.memory(),
-                   {.program = checked->program,
-                    .plan = checked->plan,
-                    .buffers = checked->slices,
-                    .grid = indirect ? std::nullopt : std::optional(checked->grid),
+                   {.program = checked.program,
+                    .plan = checked.plan,
+                    .buffers = checked.slices,
+                    .grid = indirect ? std::nullopt : std::optional(checked.grid),
                     .name = name_of(step),
                     .caller_step = position},
                    steps, gates);
@@ -175,12 +163,10 @@ Result<std::vector<UploadRange>> resolve_uploads(Engine& engine,
                                                  std::span<const ResidentUpload> uploads) {
   std::vector<UploadRange> ranges;
   for (const ResidentUpload& upload : uploads) {
-    auto buffer = engine.buffers().find_writable(upload.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    const auto range =
-        dispatch::resolve_range(upload.offset, upload.bytes.size(), (*buffer)->bytes());
-    if (!range) return std::unexpected(range.error());
-    ranges.push_back({{std::move(*buffer), range->offset, range->length}, upload.bytes});
+    FELSITE_TRY(auto buffer, engine.buffers().find_writable(upload.buffer));
+    FELSITE_TRY(const auto range,
+                dispatch::resolve_range(upload.offset, upload.bytes.size(), buffer->bytes()));
+    ranges.push_back({{std::move(buffer), range.offset, range.length}, upload.bytes});
   }
   return ranges;
 }
@@ -189,11 +175,10 @@ Result<std::vector<BufferSlice>> resolve_reads(Engine& engine,
                                                std::span<const ResidentRange> ranges) {
   std::vector<BufferSlice> slices;
   for (const ResidentRange& wanted : ranges) {
-    auto buffer = engine.buffers().find(wanted.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    const auto range = dispatch::resolve_range(wanted.offset, wanted.length, (*buffer)->bytes());
-    if (!range) return std::unexpected(range.error());
-    slices.push_back({std::move(*buffer), range->offset, range->length});
+    FELSITE_TRY(auto buffer, engine.buffers().find(wanted.buffer));
+    FELSITE_TRY(const auto range,
+                dispatch::resolve_range(wanted.offset, wanted.length, buffer->bytes()));
+    slices.push_back({std::move(buffer), range.offset, range.length});
   }
   return slices;
 }
@@ -205,60 +190,53 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
   sequence.measured = config.profile || dispatch::tracing();
   sequence.count = submission.count;
   for (const ResidentFill& fill : submission.fills) {
-    auto buffer = engine.buffers().find_writable(fill.buffer);
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    const auto range = dispatch::resolve_fill(fill, (*buffer)->bytes());
-    if (!range) return std::unexpected(range.error());
-    sequence.fills.push_back({{std::move(*buffer), range->offset, range->length}, fill.value});
+    FELSITE_TRY(auto buffer, engine.buffers().find_writable(fill.buffer));
+    FELSITE_TRY(const auto range, dispatch::resolve_fill(fill, buffer->bytes()));
+    sequence.fills.push_back({{std::move(buffer), range.offset, range.length}, fill.value});
   }
-  auto uploads = resolve_uploads(engine, submission.uploads);
-  if (!uploads) return std::unexpected(std::move(uploads.error()));
-  for (UploadRange& upload : *uploads) sequence.uploads.push_back(std::move(upload.target));
+  FELSITE_TRY(auto uploads, resolve_uploads(engine, submission.uploads));
+  for (UploadRange& upload : uploads) sequence.uploads.push_back(std::move(upload.target));
   auto added = add_steps(engine, submission.prefix, 0, sequence.prefix, sequence.gates);
   if (added) {
     added = add_steps(engine, submission.repeated, submission.prefix.size(), sequence.repeated,
                       sequence.gates);
   }
   if (!added) return std::unexpected(std::move(added.error()));
-  auto reads = resolve_reads(engine, submission.reads);
-  if (!reads) return std::unexpected(std::move(reads.error()));
-  sequence.reads = std::move(*reads);
+  FELSITE_TRY(auto reads, resolve_reads(engine, submission.reads));
+  sequence.reads = std::move(reads);
   return sequence;
 }
 
 Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
                                     const DispatchConfig& config) {
-  auto checked = check_step(engine, step, config);
-  if (!checked) return std::unexpected(std::move(checked.error()));
-  if (checked->program.facts().has_indirect_dispatch) {
-    return std::unexpected(needs_known_grid(checked->program));
+  FELSITE_TRY(auto checked, check_step(engine, step, config));
+  if (checked.program.facts().has_indirect_dispatch) {
+    return std::unexpected(needs_known_grid(checked.program));
   }
   std::vector<std::uint64_t> lengths;
-  for (const dispatch::BoundBuffer& buffer : checked->plan.buffers) lengths.push_back(buffer.count);
-  const auto route = dispatch::choose_route(checked->program, config, checked->grid,
-                                            engine.profile(), {.lengths = lengths});
-  if (!route) return std::unexpected(route.error());
-  if (route->route == dispatch::Route::HostSplit) {
-    return std::unexpected(dispatch::host_split_on_resident(checked->program));
+  for (const dispatch::BoundBuffer& buffer : checked.plan.buffers) lengths.push_back(buffer.count);
+  FELSITE_TRY(const auto route, dispatch::choose_route(checked.program, config, checked.grid,
+                                                       engine.profile(), {.lengths = lengths}));
+  if (route.route == dispatch::Route::HostSplit) {
+    return std::unexpected(dispatch::host_split_on_resident(checked.program));
   }
   Sequence sequence;
   sequence.name = name_of(step);
   sequence.measured = config.profile || dispatch::tracing();
   if (config.convergence.kind == Convergence::Kind::Flag) {
-    const ir::BufferId flag = *checked->program.find_buffer(config.convergence.flag);
-    sequence.fills.push_back({checked->slices[flag], std::byte{0}});
-    sequence.flag = checked->slices[flag];
+    const ir::BufferId flag = *checked.program.find_buffer(config.convergence.flag);
+    sequence.fills.push_back({checked.slices[flag], std::byte{0}});
+    sequence.flag = checked.slices[flag];
   }
-  auto added = add_grid_steps(engine,
-                              {.program = checked->program,
-                               .config = config,
-                               .bindings = checked->plan,
-                               .grid = checked->grid,
-                               .buffers = checked->slices,
-                               .route = route->route,
-                               .name = sequence.name},
-                              sequence);
-  if (!added) return std::unexpected(std::move(added.error()));
+  FELSITE_CHECK(add_grid_steps(engine,
+                               {.program = checked.program,
+                                .config = config,
+                                .bindings = checked.plan,
+                                .grid = checked.grid,
+                                .buffers = checked.slices,
+                                .route = route.route,
+                                .name = sequence.name},
+                               sequence));
   return sequence;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "dispatch/caller_memory.h"
 #include "vk/vulkan_error.h"
 
@@ -35,33 +36,30 @@ KernelContext::~KernelContext() {
 
 Result<void> BoundKernel::make_recording(const Launch& launch) {
   const SharedKernel& kernel = context_->kernel;
-  auto parameters = parameter_words(*kernel, plan_, launch.grid, launch.parameters);
-  if (!parameters) return std::unexpected(std::move(parameters.error()));
+  FELSITE_TRY(auto parameters, parameter_words(*kernel, plan_, launch.grid, launch.parameters));
   KernelStep step{.kernel = kernel,
                   .buffers = {},
                   .grid = launch.grid,
                   .indirect = {},
-                  .parameters = std::move(*parameters),
+                  .parameters = std::move(parameters),
                   .name = std::string(kernel->program.name()),
                   .caller_step = 0};
   for (const codegen::BufferBinding& binding : kernel->kernel.buffers) {
     const std::uint64_t bytes = plan_.buffers[binding.buffer].bytes;
     step.buffers.push_back({nullptr, 0, bytes});
     // Checked before anything so large is allocated.
-    if (auto fits = check_ranges(context_->memory.device(), step); !fits) return fits;
-    auto buffer = context_->memory.make(Place::Control, bytes,
-                                        {step.name, kernel->program.buffer(binding.buffer).name});
-    if (!buffer) return std::unexpected(std::move(buffer.error()));
-    step.buffers.back().buffer = *buffer;
-    buffers_.push_back(std::move(*buffer));
+    FELSITE_CHECK(check_ranges(context_->memory.device(), step));
+    FELSITE_TRY(auto buffer,
+                context_->memory.make(Place::Control, bytes,
+                                      {step.name, kernel->program.buffer(binding.buffer).name}));
+    step.buffers.back().buffer = buffer;
+    buffers_.push_back(std::move(buffer));
   }
   Sequence sequence;
   sequence.name = step.name;
   sequence.measured = launch.measure_device_time;
   sequence.prefix.push_back(std::move(step));
-  auto recording = Recording::make(context_->memory, std::move(sequence));
-  if (!recording) return std::unexpected(std::move(recording.error()));
-  recording_ = std::move(*recording);
+  FELSITE_TRY(recording_, Recording::make(context_->memory, std::move(sequence)));
   return {};
 }
 
@@ -104,10 +102,9 @@ Result<void> BoundKernel::write_inputs(std::span<const ByteSpan> inputs) {
 Result<void> BoundKernel::submit_once(std::chrono::nanoseconds timeout) {
   WorkQueue& queue = *context_->queue;
   WorkQueue::Place place = WorkQueue::make_place();
-  const auto ticket = recording_->submit(queue, {});
-  if (!ticket) return std::unexpected(ticket.error());
-  if (auto finished = queue.wait(*ticket, timeout); !finished) {
-    queue.keep(*ticket, std::move(recording_), std::move(place));
+  FELSITE_TRY(const auto ticket, recording_->submit(queue, {}));
+  if (auto finished = queue.wait(ticket, timeout); !finished) {
+    queue.keep(ticket, std::move(recording_), std::move(place));
     return finished;
   }
   return recording_->check_status();
@@ -156,12 +153,11 @@ Result<std::vector<Bytes>> BoundKernel::read_outputs() const {
 
 Result<PreparedKernel> PreparedKernel::prepare(Device& device, codegen::Kernel kernel,
                                                ir::Program program) {
-  auto on = put_on_device(device, std::move(kernel), std::move(program));
-  if (!on) return std::unexpected(std::move(on.error()));
+  FELSITE_TRY(auto on, put_on_device(device, std::move(kernel), std::move(program)));
   auto queue = WorkQueue::make(device, device.compute_queue(), "compute queue");
-  if (!queue) return std::unexpected((*on)->with_context(std::move(queue.error())));
+  if (!queue) return std::unexpected(on->with_context(std::move(queue.error())));
   return PreparedKernel(
-      std::shared_ptr<KernelContext>(new KernelContext{Memory(device), std::move(*queue), *on}));
+      std::shared_ptr<KernelContext>(new KernelContext{Memory(device), std::move(*queue), on}));
 }
 
 Result<BoundKernel> PreparedKernel::bind(std::span<const ByteSpan> inputs,
@@ -182,20 +178,16 @@ Result<BoundKernel> PreparedKernel::bind(std::span<const ByteSpan> inputs,
 Result<std::vector<Bytes>> PreparedKernel::run(std::span<const ByteSpan> inputs,
                                                const Launch& launch,
                                                std::chrono::nanoseconds timeout) const {
-  auto bound = bind(inputs, launch);
-  if (!bound) return std::unexpected(std::move(bound.error()));
-  if (auto done = bound->submit_and_wait(1, timeout); !done) {
-    return std::unexpected(std::move(done.error()));
-  }
-  return bound->read_outputs();
+  FELSITE_TRY(auto bound, bind(inputs, launch));
+  FELSITE_CHECK(bound.submit_and_wait(1, timeout));
+  return bound.read_outputs();
 }
 
 Result<std::vector<Bytes>> run_kernel(Device& device, const codegen::Kernel& kernel,
                                       const ir::Program& program, std::span<const ByteSpan> inputs,
                                       const Launch& launch, std::chrono::nanoseconds timeout) {
-  const auto prepared = PreparedKernel::prepare(device, kernel, program);
-  if (!prepared) return std::unexpected(prepared.error());
-  return prepared->run(inputs, launch, timeout);
+  FELSITE_TRY(const auto prepared, PreparedKernel::prepare(device, kernel, program));
+  return prepared.run(inputs, launch, timeout);
 }
 
 }  // namespace felsite::vk

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "vk/descriptors.h"
 #include "vk/vulkan_error.h"
 
@@ -47,22 +48,22 @@ Result<void> check_condition(const KernelStep& step, const Device& device) {
 
 Result<void> check_steps(const std::vector<KernelStep>& steps, const Device& device) {
   for (const KernelStep& step : steps) {
-    if (auto fits = check_ranges(device, step); !fits) return fits;
+    FELSITE_CHECK(check_ranges(device, step));
     if (!step.condition) continue;
-    if (auto sane = check_condition(step, device); !sane) return sane;
+    FELSITE_CHECK(check_condition(step, device));
   }
   return {};
 }
 
 Result<void> check_words(const Sequence& sequence, const Device& device) {
   if (sequence.watch) {
-    if (auto sane = check_host_words(*sequence.watch, device); !sane) return sane;
+    FELSITE_CHECK(check_host_words(*sequence.watch, device));
     if (!is_one_word(*sequence.watch)) {
       return mistake("What is watched is not one word.", device);
     }
   }
   for (const HostWords& words : sequence.host_words) {
-    if (auto sane = check_host_words(words.target, device); !sane) return sane;
+    FELSITE_CHECK(check_host_words(words.target, device));
     if (words.target.bytes != 4 * words.words.size()) {
       return mistake("Words do not fit where the host is to write them.", device);
     }

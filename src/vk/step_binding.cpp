@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "felsite/text.h"
 #include "vk/sequence_layout.h"
 #include "vk/vulkan_error.h"
@@ -40,13 +41,12 @@ Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
 }
 
 Result<KernelStep> bind_kernel(SharedKernel kernel, const StepRequest& request, const Grid& grid) {
-  auto parameters = parameter_words(*kernel, request.plan, grid, {});
-  if (!parameters) return std::unexpected(std::move(parameters.error()));
+  FELSITE_TRY(auto parameters, parameter_words(*kernel, request.plan, grid, {}));
   KernelStep step{.kernel = std::move(kernel),
                   .buffers = {},
                   .grid = grid,
                   .indirect = {},
-                  .parameters = std::move(*parameters),
+                  .parameters = std::move(parameters),
                   .name = request.name,
                   .caller_step = request.caller_step};
   for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
@@ -61,31 +61,28 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
   const Grid most = most_workgroups(memory.device(), request.program.workgroup_size());
   const auto program = ir::parse(gate_text(node.extra, most));
   if (!program) return std::unexpected(ir::to_error(program.error(), "felsite_indirect_gate"));
-  auto kernel = pipelines.get(*program);
-  if (!kernel) return std::unexpected(std::move(kernel.error()));
-  auto words = memory.make(Place::Control, kGateWords * 4, {request.name, "gate"});
-  if (!words) return std::unexpected(std::move(words.error()));
+  FELSITE_TRY(auto kernel, pipelines.get(*program));
+  FELSITE_TRY(auto words, memory.make(Place::Control, kGateWords * 4, {request.name, "gate"}));
   // A step that never runs has stopped nothing.
-  if (auto zeros = (*words)->write(0, Bytes(kGateWords * 4)); !zeros) return zeros;
+  FELSITE_CHECK(words->write(0, Bytes(kGateWords * 4)));
 
   const BufferSlice& source = request.buffers[node.ref];
-  const std::array<BufferSlice, 2> buffers{source, BufferSlice{*words, 0, kGateWords * 4}};
+  const std::array<BufferSlice, 2> buffers{source, BufferSlice{words, 0, kGateWords * 4}};
   dispatch::BindingPlan plan;
   plan.buffers.resize(2);
   plan.buffers[0].count = source.bytes / 4;
   plan.buffers[1].count = kGateWords;
-  auto step = bind_kernel(std::move(*kernel),
-                          {.program = *program,
-                           .plan = plan,
-                           .buffers = buffers,
-                           .grid = Grid{1, 1, 1},
-                           .name = request.name + " gate",
-                           .caller_step = request.caller_step},
-                          {1, 1, 1});
-  if (!step) return std::unexpected(std::move(step.error()));
-  step->caller_step.reset();
-  steps.push_back(std::move(*step));
-  gates.push_back({std::move(*words), request.caller_step});
+  FELSITE_TRY(auto step, bind_kernel(std::move(kernel),
+                                     {.program = *program,
+                                      .plan = plan,
+                                      .buffers = buffers,
+                                      .grid = Grid{1, 1, 1},
+                                      .name = request.name + " gate",
+                                      .caller_step = request.caller_step},
+                                     {1, 1, 1}));
+  step.caller_step.reset();
+  steps.push_back(std::move(step));
+  gates.push_back({std::move(words), request.caller_step});
   return {};
 }
 
@@ -125,9 +122,7 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
 
 Result<void> check_gate(const IndirectGate& gate, const Device& device) {
   std::array<std::uint32_t, kGateWords> words{};
-  if (auto read = gate.words->read(0, std::as_writable_bytes(std::span(words))); !read) {
-    return read;
-  }
+  FELSITE_CHECK(gate.words->read(0, std::as_writable_bytes(std::span(words))));
   if (words[3] == 0) return {};
   Error error = over_limit(
       fmt::format("The program's IndirectDispatch reads a grid of {} x {} x {} workgroups, which "
@@ -149,12 +144,11 @@ Result<void> bind_step(Pipelines& pipelines, Memory& memory, const StepRequest& 
   if (*kernel == nullptr) kernel = pipelines.get(request.program, in_parts);
   if (!kernel) return std::unexpected(std::move(kernel.error()));
   if (indirect) {
-    if (auto gate = bind_gate(pipelines, memory, request, steps, gates); !gate) return gate;
+    FELSITE_CHECK(bind_gate(pipelines, memory, request, steps, gates));
   }
-  auto step = bind_kernel(std::move(*kernel), request, grid);
-  if (!step) return std::unexpected(std::move(step.error()));
-  if (indirect) step->indirect = BufferSlice{gates.back().words, 0, 12};
-  steps.push_back(std::move(*step));
+  FELSITE_TRY(auto step, bind_kernel(std::move(*kernel), request, grid));
+  if (indirect) step.indirect = BufferSlice{gates.back().words, 0, 12};
+  steps.push_back(std::move(step));
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/try.h"
+
 namespace felsite::vk {
 namespace {
 
@@ -20,10 +22,8 @@ Result<StepClock> StepClock::make(const Device& device, std::size_t steps, const
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = first_query(steps);
   const DeviceFunctions& functions = device.functions();
-  auto pool = device.make<VkQueryPool>(functions.vkCreateQueryPool, functions.vkDestroyQueryPool,
-                                       info, name);
-  if (!pool) return std::unexpected(std::move(pool.error()));
-  clock.queries_ = std::move(*pool);
+  FELSITE_TRY(clock.queries_, device.make<VkQueryPool>(functions.vkCreateQueryPool,
+                                                       functions.vkDestroyQueryPool, info, name));
   return clock;
 }
 

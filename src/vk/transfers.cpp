@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 
 namespace felsite::vk {
@@ -14,9 +15,7 @@ Result<std::unique_ptr<Transfers>> Transfers::make(Memory& memory, WorkQueue& qu
   // Then only buffers of the caller need staging, if there will be any.
   if (strategy.writes_in_place && strategy.reads_in_place) return made;
   for (Piece& piece : made->pieces_) {
-    if (auto ready = made->make_piece(piece); !ready) {
-      return std::unexpected(std::move(ready.error()));
-    }
+    FELSITE_CHECK(made->make_piece(piece));
   }
   return made;
 }
@@ -29,20 +28,18 @@ std::uint32_t Transfers::queue_family() const {
 Result<void> Transfers::make_piece(Piece& piece) {
   const Device& device = memory_.device();
   const DeviceFunctions& functions = device.functions();
-  auto upload = memory_.make(Place::Upload, kPieceBytes, "staging upload");
-  if (!upload) return std::unexpected(std::move(upload.error()));
-  auto readback = memory_.make(Place::Readback, kPieceBytes, "staging readback");
-  if (!readback) return std::unexpected(std::move(readback.error()));
+  FELSITE_TRY(auto upload, memory_.make(Place::Upload, kPieceBytes, "staging upload"));
+  FELSITE_TRY(auto readback, memory_.make(Place::Readback, kPieceBytes, "staging readback"));
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
   info.queueFamilyIndex = queue_family();
-  auto pool = device.make<VkCommandPool>(functions.vkCreateCommandPool,
-                                         functions.vkDestroyCommandPool, info, "transfer");
-  if (!pool) return std::unexpected(std::move(pool.error()));
+  FELSITE_TRY(auto pool,
+              device.make<VkCommandPool>(functions.vkCreateCommandPool,
+                                         functions.vkDestroyCommandPool, info, "transfer"));
   VkCommandBufferAllocateInfo allocation{};
   allocation.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-  allocation.commandPool = pool->get();
+  allocation.commandPool = pool.get();
   allocation.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
   allocation.commandBufferCount = 1;
   VkCommandBuffer commands = VK_NULL_HANDLE;
@@ -52,9 +49,9 @@ Result<void> Transfers::make_piece(Piece& piece) {
     return std::unexpected(device.error(result, "allocate a command buffer"));
   }
   device.name(commands, "transfer");
-  piece = {.upload = std::move(*upload),
-           .readback = std::move(*readback),
-           .pool = std::move(*pool),
+  piece = {.upload = std::move(upload),
+           .readback = std::move(readback),
+           .pool = std::move(pool),
            .commands = commands};
   return {};
 }
@@ -63,12 +60,10 @@ Result<void> Transfers::make_piece(Piece& piece) {
 Result<Transfers::Piece*> Transfers::next_piece(std::chrono::nanoseconds timeout) {
   Piece& piece = pieces_[turn_];
   if (piece.commands == VK_NULL_HANDLE) {
-    if (auto made = make_piece(piece); !made) return std::unexpected(std::move(made.error()));
+    FELSITE_CHECK(make_piece(piece));
   }
   if (piece.ticket != 0) {
-    if (auto done = queue_.wait(piece.ticket, timeout); !done) {
-      return std::unexpected(std::move(done.error()));
-    }
+    FELSITE_CHECK(queue_.wait(piece.ticket, timeout));
     piece.ticket = 0;
   }
   turn_ = (turn_ + 1) % pieces_.size();
@@ -118,25 +113,23 @@ Result<void> Transfers::submit(Piece& piece, std::span<const Copy> copies, bool 
   const VkResult reset =
       device.functions().vkResetCommandPool(device.handle(), piece.pool.get(), 0);
   if (reset != VK_SUCCESS) return std::unexpected(device.error(reset, "reset a command pool"));
-  const auto no_sets = DescriptorSets::make(device, {}, "transfer");
-  if (!no_sets) return std::unexpected(no_sets.error());
+  FELSITE_TRY(const auto no_sets, DescriptorSets::make(device, {}, "transfer"));
   CommandWriter writer(device, piece.commands, device.snapshot().queue_families[queue_family()],
-                       *no_sets);
-  if (auto begun = writer.begin(false); !begun) return begun;
+                       no_sets);
+  FELSITE_CHECK(writer.begin(false));
   record(writer, piece, copies, is_upload);
-  if (auto ended = writer.end(); !ended) return ended;
+  FELSITE_CHECK(writer.end());
   const VkCommandBuffer commands = piece.commands;
   // The buffers may be freed before the copies have ended.
   auto buffers = std::make_shared<std::vector<SharedBuffer>>();
   for (const Copy& copy : copies) buffers->push_back(copy.slice->buffer);
   WorkQueue::Place place = WorkQueue::make_place();
-  const auto ticket = has_own_queue()
-                          ? queue_.submit({&commands, 1}, &compute_, compute_.last_ticket())
-                          : queue_.submit({&commands, 1});
-  if (!ticket) return std::unexpected(ticket.error());
-  piece.ticket = *ticket;
-  if (is_upload) last_upload_ = *ticket;
-  queue_.keep(*ticket, std::move(buffers), std::move(place));
+  FELSITE_TRY(const auto ticket,
+              has_own_queue() ? queue_.submit({&commands, 1}, &compute_, compute_.last_ticket())
+                              : queue_.submit({&commands, 1}));
+  piece.ticket = ticket;
+  if (is_upload) last_upload_ = ticket;
+  queue_.keep(ticket, std::move(buffers), std::move(place));
   return {};
 }
 
@@ -150,11 +143,10 @@ Result<void> Transfers::upload(std::span<const UploadRange> uploads) {
       staged.push_back(upload);
       continue;
     }
-    auto done = upload.target.buffer->write(upload.target.offset, upload.bytes);
-    if (!done) return done;
+    FELSITE_CHECK(upload.target.buffer->write(upload.target.offset, upload.bytes));
   }
   if (!staged.empty()) {
-    if (auto done = upload_staged(staged); !done) return done;
+    FELSITE_CHECK(upload_staged(staged));
   }
   dispatch::count(Counter::UploadBytes, total);
   return {};
@@ -176,17 +168,13 @@ Result<void> Transfers::upload_staged(std::span<const UploadRange> uploads) {
   for (const UploadRange& upload : uploads) {
     for (std::uint64_t at = 0; at < upload.bytes.size();) {
       if (used == kPieceBytes) {
-        if (auto done = flush(); !done) return done;
+        FELSITE_CHECK(flush());
       }
       if (piece == nullptr) {
-        auto next = next_piece(kNoTimeout);
-        if (!next) return std::unexpected(std::move(next.error()));
-        piece = *next;
+        FELSITE_TRY(piece, next_piece(kNoTimeout));
       }
       const std::uint64_t bytes = std::min(kPieceBytes - used, upload.bytes.size() - at);
-      if (auto written = piece->upload->write(used, upload.bytes.subspan(at, bytes)); !written) {
-        return written;
-      }
+      FELSITE_CHECK(piece->upload->write(used, upload.bytes.subspan(at, bytes)));
       copies.push_back({&upload.target, at, used, bytes, nullptr});
       used += bytes;
       at += bytes;
@@ -197,10 +185,10 @@ Result<void> Transfers::upload_staged(std::span<const UploadRange> uploads) {
 
 Result<void> Transfers::finish_download(Piece& piece, std::span<const Copy> copies,
                                         std::chrono::nanoseconds timeout) {
-  if (auto done = queue_.wait(piece.ticket, timeout); !done) return done;
+  FELSITE_CHECK(queue_.wait(piece.ticket, timeout));
   piece.ticket = 0;
   for (const Copy& copy : copies) {
-    if (auto read = piece.readback->read(copy.staged, {copy.host, copy.bytes}); !read) return read;
+    FELSITE_CHECK(piece.readback->read(copy.staged, {copy.host, copy.bytes}));
   }
   return {};
 }
@@ -215,11 +203,10 @@ Result<void> Transfers::download(std::span<const DownloadRange> downloads,
       staged.push_back(download);
       continue;
     }
-    auto done = download.source.buffer->read(download.source.offset, download.bytes);
-    if (!done) return done;
+    FELSITE_CHECK(download.source.buffer->read(download.source.offset, download.bytes));
   }
   if (!staged.empty()) {
-    if (auto done = download_staged(staged, timeout); !done) return done;
+    FELSITE_CHECK(download_staged(staged, timeout));
   }
   dispatch::count(Counter::DownloadBytes, total);
   return {};
@@ -237,7 +224,7 @@ Result<void> Transfers::download_staged(std::span<const DownloadRange> downloads
   Batch earlier;  // on the device while the next one is put together
   const auto flush = [&]() -> Result<void> {
     if (!current.copies.empty()) {
-      if (auto done = submit(*current.piece, current.copies, false); !done) return done;
+      FELSITE_CHECK(submit(*current.piece, current.copies, false));
     }
     std::swap(current, earlier);
     if (current.piece == nullptr) return {};
@@ -248,12 +235,10 @@ Result<void> Transfers::download_staged(std::span<const DownloadRange> downloads
   for (const DownloadRange& download : downloads) {
     for (std::uint64_t at = 0; at < download.bytes.size();) {
       if (current.used == kPieceBytes) {
-        if (auto done = flush(); !done) return done;
+        FELSITE_CHECK(flush());
       }
       if (current.piece == nullptr) {
-        auto next = next_piece(timeout);
-        if (!next) return std::unexpected(std::move(next.error()));
-        current.piece = *next;
+        FELSITE_TRY(current.piece, next_piece(timeout));
       }
       const std::uint64_t bytes = std::min(kPieceBytes - current.used, download.bytes.size() - at);
       current.copies.push_back(
@@ -262,7 +247,7 @@ Result<void> Transfers::download_staged(std::span<const DownloadRange> downloads
       at += bytes;
     }
   }
-  if (auto done = flush(); !done) return done;
+  FELSITE_CHECK(flush());
   return flush();
 }
 

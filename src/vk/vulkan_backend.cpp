@@ -1,5 +1,6 @@
 #include "vk/vulkan_backend.h"
 
+#include "base/try.h"
 #include "felsite/vulkan.h"
 #include "vk/pipeline_cache_file.h"
 #include "vk/vulkan_profile.h"
@@ -16,11 +17,10 @@ VulkanBackend::VulkanBackend(BackendSettings settings)
 Result<std::unique_ptr<VulkanBackend>> VulkanBackend::make(BackendSettings settings) {
   return base::guarded([&]() -> Result<std::unique_ptr<VulkanBackend>> {
     std::unique_ptr<VulkanBackend> backend(new VulkanBackend(std::move(settings)));
-    auto engine = backend->open_engine();
-    if (!engine) return std::unexpected(std::move(engine.error()));
-    backend->profile_ = (*engine)->profile();
-    backend->feature_key_ = feature_key_of((*engine)->device());
-    backend->engine_ = std::move(*engine);
+    FELSITE_TRY(auto engine, backend->open_engine());
+    backend->profile_ = engine->profile();
+    backend->feature_key_ = feature_key_of(engine->device());
+    backend->engine_ = std::move(engine);
     return backend;
   });
 }
@@ -30,10 +30,8 @@ VulkanBackend::~VulkanBackend() {
 }
 
 Result<std::shared_ptr<Engine>> VulkanBackend::open_engine() const {
-  auto device = settings_.open();
-  if (!device) return std::unexpected(std::move(device.error()));
-  return Engine::make(std::move(*device), settings_.cache_folder, settings_.grace,
-                      settings_.budget);
+  FELSITE_TRY(auto device, settings_.open());
+  return Engine::make(std::move(device), settings_.cache_folder, settings_.grace, settings_.budget);
 }
 
 std::string_view VulkanBackend::version() const { return FELSITE_VERSION; }
@@ -95,7 +93,7 @@ Result<void> VulkanBackend::prepare() {
 Result<void> VulkanBackend::flush() {
   gate_->wait_for_earlier();  // of which some work on threads of their own
   return call("flush", [](const std::shared_ptr<Engine>& engine) -> Result<void> {
-    if (auto done = engine->wait_for_all(); !done) return done;
+    FELSITE_CHECK(engine->wait_for_all());
     engine->pipelines().save();
     return {};
   });
@@ -132,9 +130,8 @@ Result<void> VulkanBackend::try_recover() {
     if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
     const std::lock_guard recovering(recovery_mutex_);  // one of many callers opens the device
     if (!device_lost()) return {};
-    auto fresh = open_engine();
-    if (!fresh) return std::unexpected(std::move(fresh.error()));
-    std::shared_ptr<Engine> lost = std::move(*fresh);
+    FELSITE_TRY(auto fresh, open_engine());
+    std::shared_ptr<Engine> lost = std::move(fresh);
     // It may be another device: the one that was lost may be gone.
     DeviceProfile profile = lost->profile();
     std::string feature_key = feature_key_of(lost->device());

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/backend_link.h"
 #include "dispatch/caller_memory.h"
 #include "dispatch/dispatch_thread.h"
@@ -101,10 +102,9 @@ class VulkanBackend final : public Backend {
       const dispatch::HostSlice slice(name);
       auto ticket = gate_->enter();
       if (!ticket) return std::unexpected(on_last_device(std::move(ticket.error())));
-      auto open = engine();
-      if (!open) return std::unexpected(std::move(open.error()));
-      Outcome result = base::guarded([&] { return work(*open); });
-      if (!result) return std::unexpected((*open)->noted(std::move(result.error())));
+      FELSITE_TRY(auto open, engine());
+      Outcome result = base::guarded([&] { return work(open); });
+      if (!result) return std::unexpected(open->noted(std::move(result.error())));
       return result;
     });
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "felsite/vulkan.h"
 #include "vk/device.h"
 #include "vk/device_capabilities.h"
@@ -133,28 +134,25 @@ Result<void> check_vulkan_mask(std::string_view list) {
 
 Result<codegen::Capabilities> vulkan_capabilities(const VulkanOptions& options) {
   return base::guarded([&]() -> Result<codegen::Capabilities> {
-    const auto devices = vk::list_devices();
-    if (!devices) return std::unexpected(devices.error());
+    FELSITE_TRY(const auto devices, vk::list_devices());
     const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
-    const auto chosen = vk::choose_device(*devices, wish.device);
-    if (!chosen) return std::unexpected(chosen.error());
-    return codegen::apply_mask(vk::capabilities_of((*devices)[*chosen]),
+    FELSITE_TRY(const auto chosen, vk::choose_device(devices, wish.device));
+    return codegen::apply_mask(vk::capabilities_of(devices[chosen]),
                                vk::split_mask(wish.mask, {}).for_kernels);
   });
 }
 
 Result<std::vector<VulkanDeviceInfo>> list_vulkan_devices(const VulkanOptions& options) {
   return base::guarded([&]() -> Result<std::vector<VulkanDeviceInfo>> {
-    const auto snapshots = vk::list_devices();
-    if (!snapshots) return std::unexpected(snapshots.error());
+    FELSITE_TRY(const auto snapshots, vk::list_devices());
     const auto wish = vk::with_environment({.device = options.device, .mask = options.mask});
-    const std::vector<vk::DeviceVerdict> verdicts = vk::judge_devices(*snapshots, wish);
+    const std::vector<vk::DeviceVerdict> verdicts = vk::judge_devices(snapshots, wish);
     std::vector<VulkanDeviceInfo> infos;
-    for (std::size_t i = 0; i < snapshots->size(); ++i) {
-      const auto plan = verdicts[i].usable ? std::optional(vk::plan_opening((*snapshots)[i], wish))
-                                           : std::nullopt;
+    for (std::size_t i = 0; i < snapshots.size(); ++i) {
+      const auto plan =
+          verdicts[i].usable ? std::optional(vk::plan_opening(snapshots[i], wish)) : std::nullopt;
       const bool planned = plan && *plan;
-      infos.push_back(describe((*snapshots)[i], verdicts[i], planned ? &**plan : nullptr));
+      infos.push_back(describe(snapshots[i], verdicts[i], planned ? &**plan : nullptr));
       infos.back().position = i;
     }
     return infos;

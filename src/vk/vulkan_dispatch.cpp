@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "dispatch/kept_sizes.h"
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
@@ -34,20 +35,18 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
   const bool compares = many_passes && config.convergence.kind == Convergence::Kind::Automatic;
   const std::uint32_t words = dispatch::spill_words_that_fit(
       program, grid, engine.device().snapshot().limits.storage_buffer_range);
-  const auto plan = plan_grid_sync(program, {.many_passes = many_passes,
-                                             .report_changes = compares,
-                                             .one_dimensional = grid[1] == 1 && grid[2] == 1,
-                                             .words_per_spill = words});
-  if (!plan) return std::unexpected(plan.error());
-  for (const GridSegment& segment : plan->segments) {
+  FELSITE_TRY(const auto plan,
+              plan_grid_sync(program, {.many_passes = many_passes,
+                                       .report_changes = compares,
+                                       .one_dimensional = grid[1] == 1 && grid[2] == 1,
+                                       .words_per_spill = words}));
+  for (const GridSegment& segment : plan.segments) {
     if (segment.empty) continue;
     codegen::Segment lowered(segment.program);
     for (ir::BufferId id = 0; id < segment.buffers.size(); ++id) {
       if (segment.buffers[id].kind == SegmentBuffer::Kind::Trips) lowered.parameters = id;
     }
-    if (auto kernel = engine.pipelines().get(lowered); !kernel) {
-      return std::unexpected(std::move(kernel.error()));
-    }
+    FELSITE_CHECK(engine.pipelines().get(lowered));
   }
   return {};
 }
@@ -57,19 +56,15 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
 Result<void> make_kernels(Engine& engine, const ir::Program& program,
                           const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config)) {
-    if (auto route = dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()); !route) {
-      return std::unexpected(std::move(route.error()));
-    }
-    auto kernel = engine.pipelines().get(program);
-    if (!kernel) return std::unexpected(std::move(kernel.error()));
+    FELSITE_CHECK(dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()));
+    FELSITE_TRY(auto kernel, engine.pipelines().get(program));
     return {};
   }
   if (config.grid_override) {
     const auto& grid = *config.grid_override;
-    const auto route =
-        dispatch::choose_route(program, config, grid, engine.profile(), {.can_try = true});
-    if (!route) return std::unexpected(route.error());
-    if (route->route != dispatch::Route::OneWorkgroup) {
+    FELSITE_TRY(const auto route,
+                dispatch::choose_route(program, config, grid, engine.profile(), {.can_try = true}));
+    if (route.route != dispatch::Route::OneWorkgroup) {
       return make_segments(engine, program, config, grid);
     }
     return prepare_one_workgroup(engine, {.program = program,
@@ -77,7 +72,7 @@ Result<void> make_kernels(Engine& engine, const ir::Program& program,
                                           .bindings = {},
                                           .grid = grid,
                                           .buffers = {},
-                                          .route = route->route,
+                                          .route = route.route,
                                           .fresh_outputs = true,
                                           .name = {}});
   }
@@ -85,9 +80,7 @@ Result<void> make_kernels(Engine& engine, const ir::Program& program,
   DispatchConfig any_form = config;
   if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
   const std::array<std::uint32_t, 3> large{2, 1, 1};
-  if (auto route = dispatch::choose_route(program, any_form, large, engine.profile()); !route) {
-    return std::unexpected(std::move(route.error()));
-  }
+  FELSITE_CHECK(dispatch::choose_route(program, any_form, large, engine.profile()));
   if (config.grid_sync == GridSync::OneWorkgroup) return {};
   return make_segments(engine, program, config, large);
 }
@@ -219,21 +212,18 @@ class VulkanPipeline final : public CompiledPipeline {
     std::vector<std::vector<Bytes>> outputs(inputs.size());
     if (is_host_split(program_, config_)) {  // the host does them one after the other
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        auto done = backend.dispatch_borrowed_into(program_, inputs[i], outputs[i], config_);
-        if (!done) return std::unexpected(std::move(done.error()));
+        FELSITE_TRY(auto done,
+                    backend.dispatch_borrowed_into(program_, inputs[i], outputs[i], config_));
       }
       return outputs;
     }
     std::vector<std::unique_ptr<PendingDispatch>> pending;
     for (const std::vector<ByteSpan>& set : inputs) {
-      auto started = backend.dispatch_borrowed_async(program_, set, config_);
-      if (!started) return std::unexpected(std::move(started.error()));
-      pending.push_back(std::move(*started));
+      FELSITE_TRY(auto started, backend.dispatch_borrowed_async(program_, set, config_));
+      pending.push_back(std::move(started));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (auto done = pending[i]->wait_into(outputs[i]); !done) {
-        return std::unexpected(std::move(done.error()));
-      }
+      FELSITE_CHECK(pending[i]->wait_into(outputs[i]));
     }
     return outputs;
   }
@@ -244,9 +234,7 @@ class VulkanPipeline final : public CompiledPipeline {
                                       std::span<const ResidentHandle> resources) {
     std::shared_ptr<RecordedSequence> recorded = find(resources);
     if (recorded == nullptr) {
-      auto made = record(backend, resources);
-      if (!made) return std::unexpected(std::move(made.error()));
-      recorded = std::move(*made);
+      FELSITE_TRY(recorded, record(backend, resources));
     }
     std::vector<Bytes> nothing;
     auto timing = recorded->run_into(nothing);
@@ -273,11 +261,11 @@ class VulkanPipeline final : public CompiledPipeline {
   Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
                                                    std::span<const ResidentHandle> resources) {
     const ResidentStep step = dispatch::step_of(program_, resources, config_);
-    auto made = backend.record_resident(
-        {.prefix = {&step, 1}},
-        {.timeout = config_.timeout, .profile = config_.profile, .label = config_.label});
-    if (!made) return std::unexpected(std::move(made.error()));
-    std::shared_ptr<RecordedSequence> recorded = std::move(*made);
+    FELSITE_TRY(auto made,
+                backend.record_resident({.prefix = {&step, 1}}, {.timeout = config_.timeout,
+                                                                 .profile = config_.profile,
+                                                                 .label = config_.label}));
+    std::shared_ptr<RecordedSequence> recorded = std::move(made);
     const std::lock_guard lock(mutex_);
     recorded_.insert(recorded_.begin(), {step.resources, recorded});
     if (recorded_.size() > kMostRecorded) recorded_.pop_back();
@@ -301,20 +289,16 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
                                                std::vector<Bytes>& outputs,
                                                const DispatchConfig& config,
                                                const base::StopFlag* stop) {
-  auto prepared = prepare_program(*engine, program, config);
-  if (!prepared) return std::unexpected(std::move(prepared.error()));
-  if (auto apart = dispatch::check_slots(inputs, outputs); !apart) {
-    return std::unexpected(std::move(apart.error()));
-  }
+  FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+  FELSITE_CHECK(dispatch::check_slots(inputs, outputs));
   while (true) {
-    auto started = with_room(*engine, [&] {
-      // What is let go goes on reading: it must not be what a caller may free by then.
-      return PlainDispatch::start(engine, *prepared, inputs, config,
-                                  /*may_borrow=*/stop == nullptr);
-    });
-    if (!started) return std::unexpected(std::move(started.error()));
-    auto finished = started->finish(outputs, stop);
-    const bool again = !finished && started->was_attempt() &&
+    FELSITE_TRY(auto started, with_room(*engine, [&] {
+                  // What is let go goes on reading: it must not be what a caller may free by then.
+                  return PlainDispatch::start(engine, prepared, inputs, config,
+                                              /*may_borrow=*/stop == nullptr);
+                }));
+    auto finished = started.finish(outputs, stop);
+    const bool again = !finished && started.was_attempt() &&
                        finished.error().code == ErrorCode::LoopBudgetExceeded;
     if (!again) return finished;
   }
@@ -353,15 +337,10 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
     const std::shared_ptr<Engine>& engine, const ir::Program& program,
     std::span<const ByteSpan> inputs, const DispatchConfig& config) {
-  if (auto fits =
-          dispatch::check_host_split(split_runner(engine, nullptr), program, inputs, config);
-      !fits) {
-    return std::unexpected(std::move(fits.error()));
-  }
-  auto ticket = gate_->enter();
-  if (!ticket) return std::unexpected(std::move(ticket.error()));
+  FELSITE_CHECK(dispatch::check_host_split(split_runner(engine, nullptr), program, inputs, config));
+  FELSITE_TRY(auto ticket, gate_->enter());
   return dispatch::start_dispatch_thread(
-      inputs, std::move(*ticket),
+      inputs, std::move(ticket),
       {.run = [this, engine, program, config](
                   std::span<const ByteSpan> own, std::vector<Bytes>& slots,
                   const base::StopFlag& stop) -> Result<DispatchTiming> {
@@ -385,13 +364,12 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
              if (is_host_split(program, config)) {
                return start_host_split(engine, program, inputs, config);
              }
-             auto prepared = prepare_program(*engine, program, config);
-             if (!prepared) return std::unexpected(std::move(prepared.error()));
-             auto started = with_room(*engine, [&] {
-               return PlainDispatch::start(engine, *prepared, inputs, config, /*may_borrow=*/false);
-             });
-             if (!started) return std::unexpected(std::move(started.error()));
-             return std::make_unique<VulkanPending>(link(), engine, program, std::move(*started));
+             FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+             FELSITE_TRY(auto started, with_room(*engine, [&] {
+                           return PlainDispatch::start(engine, prepared, inputs, config,
+                                                       /*may_borrow=*/false);
+                         }));
+             return std::make_unique<VulkanPending>(link(), engine, program, std::move(started));
            });
   if (!pending) return std::unexpected(with_program(std::move(pending.error()), program));
   return pending;
@@ -402,11 +380,10 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
   auto compiled = call(
       "compile",
       [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-        auto prepared = prepare_program(*engine, program, config);
-        if (!prepared) return std::unexpected(std::move(prepared.error()));
+        FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
         auto use = std::make_unique<KernelUse>();
         const KernelUse::Scope scope(*use);
-        if (auto made = make_kernels(*engine, *prepared, config); !made) {
+        if (auto made = make_kernels(*engine, prepared, config); !made) {
           engine->drop_unwanted(*use);
           return std::unexpected(std::move(made.error()));
         }
@@ -420,9 +397,8 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
 // come.
 Result<void> VulkanBackend::prepare(const ir::Program& program, const DispatchConfig& config) {
   auto made = call("prepare", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
-    auto prepared = prepare_program(*engine, program, config);
-    if (!prepared) return std::unexpected(std::move(prepared.error()));
-    return make_kernels(*engine, *prepared, config);
+    FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+    return make_kernels(*engine, prepared, config);
   });
   if (!made) return std::unexpected(with_program(std::move(made.error()), program));
   return made;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/try.h"
 #include "dispatch/counters.h"
 #include "dispatch/resident_checks.h"
 #include "dispatch/routing.h"
@@ -25,7 +26,7 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
   outputs.resize(reads.size());
   for (std::size_t i = 0; i < reads.size(); ++i) {
     outputs[i].resize(reads[i].bytes);
-    if (auto done = recording.read(i, outputs[i]); !done) return done;
+    FELSITE_CHECK(recording.read(i, outputs[i]));
   }
   return {};
 }
@@ -37,7 +38,7 @@ Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto sl
   for (const Range& range : ranges) {
     const BufferSlice& slice = std::invoke(slice_of, range);
     if (!slice.buffer->is_mapped()) continue;
-    if (auto unused = engine.until_unused(*slice.buffer, timeout); !unused) return unused;
+    FELSITE_CHECK(engine.until_unused(*slice.buffer, timeout));
   }
   return {};
 }
@@ -49,35 +50,28 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
   const std::span<const BufferSlice> targets = recording->sequence().uploads;
   const std::chrono::nanoseconds timeout = config.timeout.value_or(kNoTimeout);
   const auto begin = std::chrono::steady_clock::now();
-  if (auto unused = until_unused(engine, targets, std::identity{}, timeout); !unused) {
-    return std::unexpected(std::move(unused.error()));
-  }
-  auto running = engine.start(std::move(recording), uploads);
-  if (!running) return std::unexpected(std::move(running.error()));
+  FELSITE_CHECK(until_unused(engine, targets, std::identity{}, timeout));
+  FELSITE_TRY(auto running, engine.start(std::move(recording), uploads));
   const auto waited = std::chrono::steady_clock::now() - begin;
-  auto timing = engine.finish(*running, timeout == kNoTimeout ? timeout : timeout - waited);
-  recording = std::move(running->recording);
+  auto timing = engine.finish(running, timeout == kNoTimeout ? timeout : timeout - waited);
+  recording = std::move(running.recording);
   if (!timing) return timing;
-  if (auto read = read_all(*recording, outputs); !read) {
-    return std::unexpected(std::move(read.error()));
-  }
+  FELSITE_CHECK(read_all(*recording, outputs));
   timing->passes_run = recording->sequence().repeated.empty() ? 1 : recording->block_runs();
   return timing;
 }
 
 // How many passes there were; and the flag's buffer gets what the last of them left.
 Result<void> tell_passes(Engine& engine, const Recording& recording, DispatchTiming& timing) {
-  const auto passes = passes_of(recording);
-  if (!passes) return std::unexpected(passes.error());
-  timing.passes_run = passes->passes;
-  timing.converged = passes->converged;
+  FELSITE_TRY(const auto passes, passes_of(recording));
+  timing.passes_run = passes.passes;
+  timing.converged = passes.converged;
   const Sequence& sequence = recording.sequence();
   timing.step_device_ns = segment_times(sequence, timing.step_device_ns);
   if (!sequence.flag) return {};
   if (sequence.passes->flag) {
-    const auto words = recording.read_words(*sequence.passes->flag);
-    if (!words) return std::unexpected(words.error());
-    const auto bytes = std::as_bytes(std::span(*words)).first(sequence.flag->bytes);
+    FELSITE_TRY(const auto words, recording.read_words(*sequence.passes->flag));
+    const auto bytes = std::as_bytes(std::span(words)).first(sequence.flag->bytes);
     const UploadRange upload{*sequence.flag, bytes};
     return engine.transfers().upload({&upload, 1});
   }
@@ -85,7 +79,7 @@ Result<void> tell_passes(Engine& engine, const Recording& recording, DispatchTim
   // One pass that is not repeated has not been asked whether it changed something.
   Bytes flag(sequence.flag->bytes);
   const DownloadRange download{*sequence.flag, flag};
-  if (auto read = engine.transfers().download({&download, 1}); !read) return read;
+  FELSITE_CHECK(engine.transfers().download({&download, 1}));
   timing.converged = std::ranges::all_of(flag, [](std::byte b) { return b == std::byte{0}; });
   return {};
 }
@@ -174,22 +168,16 @@ class VulkanRecording final : public RecordedSequence {
   Result<DispatchTiming> run_on(const std::shared_ptr<Engine>& now, std::vector<Bytes>& outputs,
                                 std::span<const ByteSpan> uploads) {
     const std::lock_guard lock(held_->mutex);
-    if (auto alive = check_handles(*now); !alive) {
-      return std::unexpected(std::move(alive.error()));
-    }
+    FELSITE_CHECK(check_handles(*now));
     if (held_->recording == nullptr) {
       return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
                                    .message = "An earlier run of the recording did not end well.",
                                    .fix = "record the sequence again.",
                                    .context = {}});
     }
-    if (auto time = check_timeout(*now, config_.timeout); !time) {
-      return std::unexpected(std::move(time.error()));
-    }
+    FELSITE_CHECK(check_timeout(*now, config_.timeout));
     if (!uploads.empty()) {
-      if (auto fits = dispatch::check_fresh_uploads(uploads_, uploads); !fits) {
-        return std::unexpected(std::move(fits.error()));
-      }
+      FELSITE_CHECK(dispatch::check_fresh_uploads(uploads_, uploads));
     }
     auto timing =
         run(*now, held_->recording, uploads.empty() ? recorded_bytes_ : uploads, outputs, config_);
@@ -224,9 +212,8 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
   const auto allocate = [&](Engine& engine) -> Result<std::vector<ResidentHandle>> {
     std::vector<SharedBuffer> buffers;
     for (const std::uint64_t size : sizes) {
-      auto buffer = engine.memory().make(Place::Device, size, "resident");
-      if (!buffer) return std::unexpected(std::move(buffer.error()));
-      buffers.push_back(std::move(*buffer));
+      FELSITE_TRY(auto buffer, engine.memory().make(Place::Device, size, "resident"));
+      buffers.push_back(std::move(buffer));
     }
     // All or nothing, and what is freed again needs no memory.
     std::vector<ResidentHandle> handles;
@@ -262,18 +249,16 @@ Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, 
 
 Result<std::uint64_t> VulkanBackend::resident_size(ResidentHandle handle) const {
   return call("resident_size", [&](const std::shared_ptr<Engine>& engine) -> Result<std::uint64_t> {
-    const auto buffer = engine->buffers().find(handle);
-    if (!buffer) return std::unexpected(buffer.error());
-    return (*buffer)->bytes();
+    FELSITE_TRY(const auto buffer, engine->buffers().find(handle));
+    return buffer->bytes();
   });
 }
 
 Result<void> VulkanBackend::upload_resident_at_many(std::span<const ResidentUpload> uploads) {
   return call("upload_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
-    const auto ranges = resolve_uploads(*engine, uploads);
-    if (!ranges) return std::unexpected(ranges.error());
-    const std::span<const UploadRange> targets = *ranges;
-    if (auto unused = until_unused(*engine, targets, &UploadRange::target); !unused) return unused;
+    FELSITE_TRY(const auto ranges, resolve_uploads(*engine, uploads));
+    const std::span<const UploadRange> targets = ranges;
+    FELSITE_CHECK(until_unused(*engine, targets, &UploadRange::target));
     return engine->transfers().upload(targets);
   });
 }
@@ -281,18 +266,17 @@ Result<void> VulkanBackend::upload_resident_at_many(std::span<const ResidentUplo
 Result<void> VulkanBackend::download_resident_ranges_into(std::span<const ResidentRange> ranges,
                                                           std::vector<Bytes>& outputs) {
   return call("download_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
-    const auto slices = resolve_reads(*engine, ranges);
-    if (!slices) return std::unexpected(slices.error());
-    const std::span<const BufferSlice> sources = *slices;
-    if (auto unused = until_unused(*engine, sources, std::identity{}); !unused) return unused;
+    FELSITE_TRY(const auto slices, resolve_reads(*engine, ranges));
+    const std::span<const BufferSlice> sources = slices;
+    FELSITE_CHECK(until_unused(*engine, sources, std::identity{}));
     std::vector<std::uint64_t> sizes;
-    for (const BufferSlice& slice : *slices) sizes.push_back(slice.bytes);
+    for (const BufferSlice& slice : slices) sizes.push_back(slice.bytes);
     dispatch::count_slots(outputs, sizes);
-    outputs.resize(slices->size());
+    outputs.resize(slices.size());
     std::vector<DownloadRange> downloads;
-    for (std::size_t i = 0; i < slices->size(); ++i) {
-      outputs[i].resize((*slices)[i].bytes);
-      downloads.push_back({(*slices)[i], outputs[i]});
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      outputs[i].resize(slices[i].bytes);
+      downloads.push_back({slices[i], outputs[i]});
     }
     return engine->transfers().download(downloads);
   });
@@ -300,9 +284,8 @@ Result<void> VulkanBackend::download_resident_ranges_into(std::span<const Reside
 
 Result<void> VulkanBackend::free_resident(ResidentHandle handle) {
   return call("free_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
-    const auto buffer = engine->buffers().remove(handle);
-    if (!buffer) return std::unexpected(buffer.error());
-    engine->drop_users(**buffer);
+    FELSITE_TRY(const auto buffer, engine->buffers().remove(handle));
+    engine->drop_users(*buffer);
     return {};
   });
 }
@@ -321,32 +304,30 @@ Result<std::shared_ptr<Recording>> VulkanBackend::take_or_record(
     return std::unexpected(std::move(time.error()));
   }
   return with_room(engine, [&]() -> Result<std::shared_ptr<Recording>> {
-    auto sequence = make();
-    if (!sequence) return std::unexpected(std::move(sequence.error()));
-    if (auto time = check_timeout(engine, timeout); !time) {
-      return std::unexpected(std::move(time.error()));
-    }
-    return engine.record(std::move(*sequence));
+    FELSITE_TRY(auto sequence, make());
+    FELSITE_CHECK(check_timeout(engine, timeout));
+    return engine.record(std::move(sequence));
   });
 }
 
 Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& submission,
                                                       std::vector<Bytes>& outputs,
                                                       const SubmissionConfig& config) {
-  return call(
-      "submit_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
-        const ir::Fingerprint key =
-            key_of(submission, config.label, config.profile || dispatch::tracing());
-        const std::uint64_t removals = engine->buffers().removals();
-        auto recording = take_or_record(*engine, key, config.timeout,
-                                        [&] { return make_sequence(*engine, submission, config); });
-        if (!recording) return std::unexpected(std::move(recording.error()));
-        std::vector<ByteSpan> uploads;
-        for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
-        auto timing = run(*engine, *recording, uploads, outputs, config);
-        give_back(*engine, key, std::move(*recording), removals);
-        return timing;
-      });
+  return call("submit_resident",
+              [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
+                const ir::Fingerprint key =
+                    key_of(submission, config.label, config.profile || dispatch::tracing());
+                const std::uint64_t removals = engine->buffers().removals();
+                FELSITE_TRY(auto recording, take_or_record(*engine, key, config.timeout, [&] {
+                              return make_sequence(*engine, submission, config);
+                            }));
+                std::vector<ByteSpan> uploads;
+                for (const ResidentUpload& upload : submission.uploads)
+                  uploads.push_back(upload.bytes);
+                auto timing = run(*engine, recording, uploads, outputs, config);
+                give_back(*engine, key, std::move(recording), removals);
+                return timing;
+              });
 }
 
 Result<void> VulkanBackend::check_resident_config(const ir::Program& program,
@@ -370,17 +351,15 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
             .timeout = config.timeout, .profile = config.profile, .label = config.label};
         const ir::Fingerprint key = key_of(step, config, config.profile || dispatch::tracing());
         const std::uint64_t removals = engine->buffers().removals();
-        auto recording = take_or_record(*engine, key, config.timeout,
-                                        [&] { return make_grid_sequence(*engine, step, config); });
-        if (!recording) return std::unexpected(std::move(recording.error()));
+        FELSITE_TRY(auto recording, take_or_record(*engine, key, config.timeout, [&] {
+                      return make_grid_sequence(*engine, step, config);
+                    }));
         std::vector<Bytes> nothing;
-        auto ran = run(*engine, *recording, {}, nothing, how);
+        auto ran = run(*engine, recording, {}, nothing, how);
         if (ran) {
-          if (auto told = tell_passes(*engine, **recording, *ran); !told) {
-            return std::unexpected(std::move(told.error()));
-          }
+          FELSITE_CHECK(tell_passes(*engine, *recording, *ran));
         }
-        give_back(*engine, key, std::move(*recording), removals);
+        give_back(*engine, key, std::move(recording), removals);
         return ran;
       });
   if (!timing) base::set_if_possible(timing.error().context.program, program.name());
@@ -392,13 +371,11 @@ Result<std::unique_ptr<RecordedSequence>> VulkanBackend::record_resident(
   return call(
       "record_resident",
       [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<RecordedSequence>> {
-        auto recording = with_room(*engine, [&]() -> Result<std::shared_ptr<Recording>> {
-          auto sequence = make_sequence(*engine, submission, config);
-          if (!sequence) return std::unexpected(std::move(sequence.error()));
-          return engine->record(std::move(*sequence));
-        });
-        if (!recording) return std::unexpected(std::move(recording.error()));
-        return std::make_unique<VulkanRecording>(link(), engine, std::move(*recording), submission,
+        FELSITE_TRY(auto recording, with_room(*engine, [&]() -> Result<std::shared_ptr<Recording>> {
+                      FELSITE_TRY(auto sequence, make_sequence(*engine, submission, config));
+                      return engine->record(std::move(sequence));
+                    }));
+        return std::make_unique<VulkanRecording>(link(), engine, std::move(recording), submission,
                                                  config);
       });
 }

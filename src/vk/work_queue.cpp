@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/guarded.h"
+#include "base/try.h"
 #include "dispatch/counters.h"
 
 namespace felsite::vk {
@@ -21,9 +22,7 @@ Result<std::unique_ptr<WorkQueue>> WorkQueue::make(Device& device, VkQueue queue
                                                    std::string_view name) {
   std::unique_ptr<WorkQueue> made(new WorkQueue(device, queue, name));
   if (device.plan().has(RuntimeFeature::TimelineSemaphores)) {
-    if (auto timeline = made->make_timeline(); !timeline) {
-      return std::unexpected(std::move(timeline.error()));
-    }
+    FELSITE_CHECK(made->make_timeline());
   }
   return made;
 }
@@ -38,10 +37,8 @@ Result<void> WorkQueue::make_timeline() {
   VkSemaphoreCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
   info.pNext = &type;
-  auto made = device_.make<VkSemaphore>(functions.vkCreateSemaphore, functions.vkDestroySemaphore,
-                                        info, name_);
-  if (!made) return std::unexpected(std::move(made.error()));
-  timeline_ = std::move(*made);
+  FELSITE_TRY(timeline_, device_.make<VkSemaphore>(functions.vkCreateSemaphore,
+                                                   functions.vkDestroySemaphore, info, name_));
   return {};
 }
 
@@ -60,9 +57,9 @@ Result<std::list<WorkQueue::Fence>> WorkQueue::free_fence() {
   }
   VkFenceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-  auto made = device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence, info, name_);
-  if (!made) return std::unexpected(std::move(made.error()));
-  taken.push_back({0, std::make_shared<Owned<VkFence>>(std::move(*made))});
+  FELSITE_TRY(auto made, device_.make<VkFence>(functions.vkCreateFence, functions.vkDestroyFence,
+                                               info, name_));
+  taken.push_back({0, std::make_shared<Owned<VkFence>>(std::move(made))});
   return taken;
 }
 
@@ -97,9 +94,7 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
       info.pWaitDstStageMask = &all;
     }
   } else {
-    auto taken = free_fence();
-    if (!taken) return std::unexpected(std::move(taken.error()));
-    fence = std::move(*taken);
+    FELSITE_TRY(fence, free_fence());
   }
   const VkResult result = device_.functions().vkQueueSubmit(
       queue_, 1, &info, fence.empty() ? VK_NULL_HANDLE : fence.front().fence->get());
