@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/exact_float.h"
@@ -52,11 +53,11 @@ constexpr std::array kFunctions{
 
 #undef FELSITE_ROW
 
-const FunctionRow& row_of(const std::string& name) {
+const FunctionRow& row_of(std::string_view name) {
   for (const auto& row : kFunctions) {
     if (row.name == name) return row;
   }
-  FAIL("no function ", name);
+  FAIL("no function ", std::string(name));
   return kFunctions[0];
 }
 
