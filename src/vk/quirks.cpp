@@ -10,13 +10,12 @@ namespace {
 using codegen::Capabilities;
 using codegen::Feature;
 
-// Mesa's major version, which only the text of its driver info tells: lavapipe's driverVersion is 1
-// in all releases.
-std::optional<int> mesa_major(const DeviceSnapshot& device) {
-  constexpr std::string_view kPrefix = "Mesa ";
-  const std::size_t at = device.driver_info.find(kPrefix);
+// The major version behind a word of the driver info, "Mesa 25.0.7 (LLVM 19.1.7)": lavapipe's
+// driverVersion is 1 in all releases.
+std::optional<int> major_of(std::string_view word, const DeviceSnapshot& device) {
+  const std::size_t at = device.driver_info.find(word);
   if (at == std::string::npos) return std::nullopt;
-  const char* const first = device.driver_info.data() + at + kPrefix.size();
+  const char* const first = device.driver_info.data() + at + word.size();
   int major = 0;
   const auto parsed =
       std::from_chars(first, device.driver_info.data() + device.driver_info.size(), major);
@@ -32,11 +31,15 @@ bool is_swiftshader(const DeviceSnapshot& device) {
 }
 
 bool has_loop_limiter(const DeviceSnapshot& device) {
-  return is_lavapipe(device) && mesa_major(device).value_or(0) < 25;
+  return is_lavapipe(device) && major_of("Mesa ", device).value_or(0) < 25;
 }
 
 bool pushes_slowly(const DeviceSnapshot& device) {
-  return is_lavapipe(device) && mesa_major(device).value_or(0) >= 25;
+  return is_lavapipe(device) && major_of("Mesa ", device).value_or(0) >= 25;
+}
+
+bool may_abort_with_avx512(const DeviceSnapshot& device) {
+  return is_lavapipe(device) && major_of("LLVM ", device).value_or(0) >= 19;
 }
 
 void change_nothing(Capabilities&) {}
@@ -72,6 +75,12 @@ constexpr std::array kQuirks{
           "Replaying a command buffer with pushed descriptors takes 12 us more than with a "
           "descriptor set. Measured: 25.0.7 does so, 22.3.6 does not.",
           pushes_slowly, change_nothing, RuntimeFeature::PushDescriptors},
+    Quirk{"lavapipe-llvm-avx512",
+          "LLVM 19 ends the process (\"Cannot emit physreg copy instruction\") while it compiles "
+          "some large kernels for processors with AVX-512. Nothing here can avoid that; "
+          "GALLIUM_OVERRIDE_CPU_CAPS=avx2 in the environment does. Measured: 19.1.7 does it, "
+          "15.0.6 does not; later releases were not measured.",
+          may_abort_with_avx512, change_nothing},
     Quirk{
         "lavapipe-not-co-resident",
         "Each worker thread runs a workgroup to its end before it begins another one, so a "

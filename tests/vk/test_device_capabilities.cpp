@@ -84,6 +84,19 @@ TEST_CASE("a lavapipe has every feature, and its loop budget depends on its age"
   CHECK(capabilities_of(lavapipe("Mesa ")).loop_budget == 65535);
 }
 
+TEST_CASE("a lavapipe whose LLVM may abort says so, from LLVM 19 on") {
+  const auto has_quirk = [](const DeviceSnapshot& device) {
+    DeviceProfile profile;
+    note_quirks(device, profile);
+    return std::ranges::count(profile.quirks, "lavapipe-llvm-avx512") == 1;
+  };
+  CHECK_FALSE(has_quirk(lavapipe("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)")));
+  CHECK_FALSE(has_quirk(lavapipe("Mesa 25.0.7 (LLVM 18.1.8)")));
+  CHECK(has_quirk(lavapipe("Mesa 25.0.7-2 (LLVM 19.1.7)")));
+  CHECK(has_quirk(lavapipe("Mesa 26.0.0 (LLVM 21.1.0)")));
+  CHECK_FALSE(has_quirk(lavapipe("git main")));
+}
+
 TEST_CASE("quirks belong to their driver") {
   DeviceSnapshot other = lavapipe("Mesa 22.3.6");
   other.driver = VK_DRIVER_ID_MESA_RADV;
