@@ -1,6 +1,7 @@
 // A file that is replaced has its old contents or its new ones, whatever happens meanwhile.
 #include <doctest/doctest.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -27,6 +28,43 @@ mode_t mode_of(const std::filesystem::path& path) {
 
 const std::string kOld(5000, 'o');
 const std::string kNew(90'000, 'n');
+
+struct Call {
+  std::uint64_t number = 0;
+  std::uint64_t first_argument = 0;
+};
+
+// Those system calls of a writer that concern what a power cut leaves.
+std::vector<Call> calls_of_replace(const std::filesystem::path& path,
+                                   const base::ReplaceOptions& options) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);
+    _exit(replace(path, kNew, options));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSTOPPED(status));
+  REQUIRE(ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD) == 0);
+  std::vector<Call> calls;
+  while (true) {
+    REQUIRE(ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) == 0);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    if (!WIFSTOPPED(status)) break;
+    __ptrace_syscall_info info{};
+    REQUIRE(ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof info, &info) > 0);
+    if (info.op != PTRACE_SYSCALL_INFO_ENTRY) continue;
+    const std::uint64_t number = info.entry.nr;
+    const bool counts = number == SYS_write || number == SYS_fsync || number == SYS_renameat ||
+                        number == SYS_renameat2;
+    const bool is_more = number == SYS_write && !calls.empty() && calls.back().number == SYS_write;
+    if (counts && !is_more) calls.push_back({number, info.entry.args[0]});
+  }
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  return calls;
+}
 
 }  // namespace
 
@@ -115,6 +153,16 @@ TEST_CASE("what cannot be replaced stays, with the reason as a number") {
   CHECK(files_in(folder.path()).size() == 1);
 }
 
+TEST_CASE("where the new name cannot be given, nothing lies beside the old file") {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder.path() / "taken");
+  const base::OwnedFile opened(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY));
+  CHECK(base::replace_in_folder(opened.get(), "taken", {std::as_bytes(std::span(kNew))}, {}) ==
+        EISDIR);
+  CHECK(std::filesystem::is_directory(folder.path() / "taken"));
+  CHECK(files_in(folder.path()).size() == 1);
+}
+
 TEST_CASE("a limit on the size of files is an error and no signal, on both sides of it") {
   const ScratchFolder folder;
   const auto file = folder.path() / "file";
@@ -172,6 +220,27 @@ TEST_CASE("a writer killed at any of its system calls leaves the old file or the
   CHECK(left_old > 10);
   CHECK(kills > left_old + 2);
   CHECK(read_file(file) == kNew);
+}
+
+TEST_CASE("a file is on the disk before it has its name, and its name before the call is back") {
+  const ScratchFolder folder;
+  for (const bool exists : {false, true}) {
+    const auto file = folder.path() / (exists ? "old" : "fresh");
+    if (exists) write_file(file, kOld);
+    const std::vector<Call> calls = calls_of_replace(file, {});
+    REQUIRE(calls.size() == 4);
+    CHECK(calls[0].number == SYS_write);
+    CHECK(calls[1].number == SYS_fsync);
+    CHECK(calls[1].first_argument == calls[0].first_argument);
+    const bool renames = calls[2].number == SYS_renameat || calls[2].number == SYS_renameat2;
+    CHECK(renames);
+    CHECK(calls[3].number == SYS_fsync);
+    CHECK(calls[3].first_argument == calls[2].first_argument);  // the folder
+    CHECK(read_file(file) == kNew);
+  }
+  // Where it is not worth waiting for, nobody waits.
+  const std::vector<Call> calls = calls_of_replace(folder.path() / "quick", {.sync = false});
+  CHECK(calls.size() == 2);
 }
 
 TEST_CASE("temporary files of killed writers go when they are old, and nothing else goes") {

@@ -206,6 +206,33 @@ TEST_CASE("the page shows the source beside its segments, with titles and roles"
   }
 }
 
+TEST_CASE("every picture of the page has a title, and so has everything drawn in it") {
+  const std::string text =
+      "program p workgroup(4) { readwrite x: u32[];\n let i = invocation.x; let v = x[i];\n"
+      " gridsync;\n x[i ^ 1] = v; }";
+  const std::string page =
+      to_html(explained(text, {.grid_sync = GridSync::Resident}, with_source(text)));
+  int pictures = 0;
+  for (std::size_t at = page.find("<svg "); at != std::string::npos; at = page.find("<svg ", at)) {
+    const std::size_t end = page.find('>', at);
+    REQUIRE(end != std::string::npos);
+    const std::string tag = page.substr(at, end - at);
+    CAPTURE(tag);
+    at = end + 1;
+    if (tag.contains("aria-hidden='true'")) continue;  // a mark in the legend, beside its words
+    ++pictures;
+    CHECK(tag.contains("role='img'"));
+    CHECK(page.substr(at).starts_with("<title"));
+  }
+  CHECK(pictures == 2);
+  for (const char* part : {"aria-labelledby='picture-title'", "<title id='picture-title'>",
+                           "<g><title>x: ", "<g><title>Segment 0: ", "<g><title>Segment 1: ",
+                           "<g><title>Barrier between segments 0 and 1: "}) {
+    CAPTURE(part);
+    CHECK(page.contains(part));
+  }
+}
+
 TEST_CASE("the traffic is inputs and outputs once, or those of each segment") {
   const Explanation e = explained(kThree, {}, sizes({32, 32, 32}));
   CHECK(e.traffic.resident_up.bytes == 96u);    // a, b, c

@@ -117,6 +117,32 @@ TEST_CASE("a grid that runs in parts: the lowest of all parts, which are not in 
   check({{139'999, 2}, {137'000, 2}}, {"late", 137'000, {67'000, 1, 0}});
 }
 
+TEST_CASE("a grid that runs in parts behind a gate of the device: the lowest of all parts") {
+  // Without conditional dispatches each part is a step of its own, with a report of its own.
+  const ir::Program program = valid_program(R"(program p workgroup(1) {
+    readwrite x: u32[];
+    readwrite go: u32[1];
+    let i = invocation.x + 70000 * invocation.y;
+    gridsync;
+    if go[0] == 1 {
+      if x[i] == 1 { trap(i, marked); }
+      gridsync;
+      if x[i] == 2 { trap(i, late); }
+    }
+    gridsync;
+    if i == 0 { go[0] = 3; }
+  })");
+  const auto check = [&](std::vector<std::pair<std::uint32_t, std::uint32_t>> marks,
+                         const TrapInfo& expected) {
+    Words x(140'000);
+    for (const auto& [at, value] : marks) x[at] = value;
+    check_trap(program, {bytes_of(x), bytes_of(Words{1})}, on_grid(70'000, 2), expected, 1);
+  };
+  check({{70'000, 1}, {66'000, 1}, {139'999, 1}, {5, 2}}, {"marked", 66'000, {66'000, 0, 0}});
+  check({{139'999, 1}, {70'003, 1}}, {"marked", 70'003, {3, 1, 0}});
+  check({{70'000, 2}, {66'000, 2}}, {"late", 66'000, {66'000, 0, 0}});
+}
+
 TEST_CASE("an early segment comes before a lower invocation of a later one") {
   const ir::Program program = valid_program(R"(program p workgroup(4) {
     readwrite x: u32[];
