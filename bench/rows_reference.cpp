@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "arithmetic/functions.h"
 #include "felsite/reference.h"
 #include "felsite/text.h"
 #include "harness.h"
 #include "on_device.h"
-#include "reference/functions.h"
 
 namespace felsite::bench {
 namespace {

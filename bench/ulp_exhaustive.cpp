@@ -25,10 +25,10 @@
 #include <thread>
 #include <vector>
 
-#include "reference/exact_float.h"
-#include "reference/function_algorithms.h"
-#include "reference/functions.h"
-#include "reference/host_value.h"
+#include "arithmetic/exact_float.h"
+#include "arithmetic/function_algorithms.h"
+#include "arithmetic/functions.h"
+#include "arithmetic/host_value.h"
 
 namespace {
 

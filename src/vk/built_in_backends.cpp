@@ -1,7 +1,7 @@
 #include <array>
 
 #include "base/guarded.h"
-#include "dispatch/registry.h"
+#include "dispatch/contract/registry.h"
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
 

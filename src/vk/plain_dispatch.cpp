@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "dispatch/caller_memory.h"
-#include "dispatch/counters.h"
-#include "dispatch/routing.h"
-#include "dispatch/trace.h"
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/schedule/routing.h"
+#include "dispatch/telemetry/counters.h"
+#include "dispatch/telemetry/trace.h"
 #include "reference/interpreter.h"
-#include "vk/grid_sequence.h"
+#include "vk/grid/grid_sequence.h"
 
 namespace felsite::vk {
 namespace {

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "base/try.h"
-#include "dispatch/kept_sizes.h"
-#include "dispatch/resident_checks.h"
-#include "dispatch/routing.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/schedule/routing.h"
 #include "felsite/grid_sync.h"
 #include "reference/interpreter.h"
-#include "vk/grid_sequence.h"
+#include "vk/grid/grid_sequence.h"
 #include "vk/plain_dispatch.h"
 #include "vk/vulkan_backend.h"
 

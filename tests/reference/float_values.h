@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 
 namespace felsite::test {
 

@@ -8,9 +8,9 @@
 #include <limits>
 #include <numbers>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
+#include "arithmetic/functions.h"
 #include "reference/float_values.h"
-#include "reference/functions.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/literal.h"
-#include "reference/kernels.h"
 #include "support/float_truth.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 #include "reference/rational_model.h"
 

@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/literal.h"
 #include "felsite/ops.h"
-#include "reference/kernels.h"
 #include "support/float_truth.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 
 namespace {

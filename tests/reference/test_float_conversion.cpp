@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 #include "reference/rational_model.h"
 

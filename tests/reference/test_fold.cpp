@@ -1,7 +1,7 @@
 // Constant folding agrees with running the same expression.
 #include <cstdlib>
 
-#include "reference/fold.h"
+#include "arithmetic/fold.h"
 #include "support/program_generator.h"
 #include "support/run_program.h"
 

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/ops.h"
-#include "reference/kernels.h"
 
 namespace {
 

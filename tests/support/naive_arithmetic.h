@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "arithmetic/exact_float.h"
+#include "arithmetic/functions.h"
 #include "felsite/ops.h"
-#include "reference/exact_float.h"
-#include "reference/functions.h"
 #include "support/float_truth.h"
 
 namespace felsite::naive {
