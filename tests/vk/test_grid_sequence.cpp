@@ -5,7 +5,7 @@
 #include <array>
 
 #include "dispatch/contract/caller_memory.h"
-#include "dispatch/hazard_oracle.h"
+#include "support/hazard_oracle.h"
 #include "vk/backend_on_device.h"
 #include "vk/grid/grid_sequence.h"
 #include "vk/record/sequence_layout.h"

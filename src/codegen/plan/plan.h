@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "codegen/kernel/buffers.h"
 #include "codegen/plan/folding.h"
+#include "codegen/plan/memory_use.h"
 #include "felsite/kernel.h"
 #include "ir/analysis/uniformity.h"
 

@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/deadline.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
-#include "dispatch/reference/reference_run.h"
 #include "dispatch/schedule/grid_walk.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/grid_sync.h"
-#include "reference/interpreter.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -45,7 +44,7 @@ class HostSplit {
         inputs_(inputs),
         config_(config),
         bound_(config.fixpoint_iterations.value_or(1)),
-        deadline_(deadline_of(config.timeout)) {}
+        deadline_(config.timeout) {}
 
   // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
@@ -61,7 +60,7 @@ class HostSplit {
 
   Result<DispatchTiming> run(std::vector<Bytes>& outputs) {
     const auto start = Clock::now();
-    FELSITE_CHECK(check_timeout(config_.timeout));
+    FELSITE_CHECK(base::check_timeout(config_.timeout));
     if (plan_.segments.size() > 1) {
       count(Counter::GridSyncSplits);
       count(Counter::GridSyncSegments, plan_.segments.size());
@@ -180,7 +179,7 @@ class HostSplit {
     std::uint64_t launched = 0;
     while (at) {
       // Also where nothing is launched that would look at the time itself.
-      if (auto reason = reference::reason_to_end(deadline_, runner_.stop)) {
+      if (auto reason = base::reason_to_end(deadline_, runner_.stop)) {
         return std::unexpected(in_segment(std::move(*reason), *at));
       }
       if (!plan_.segments[*at].empty) {
@@ -236,7 +235,7 @@ class HostSplit {
     config.grid_override = grid_;
     config.profile = config_.profile;
     config.label = config_.label.empty() ? std::string(segment.program.name()) : config_.label;
-    if (deadline_) config.timeout = *deadline_ - Clock::now();
+    if (config_.timeout) config.timeout = deadline_.left();
     auto timing = [&] {
       const PartOfDispatch part;
       return runner_.run(segment.program, inputs, slots_, config);
@@ -309,7 +308,7 @@ class HostSplit {
   const std::span<const ByteSpan> inputs_;
   const DispatchConfig& config_;
   const std::uint32_t bound_;
-  const std::optional<Clock::time_point> deadline_;
+  const base::Deadline deadline_;
   std::uint32_t words_per_spill_ = 0;
   GridSyncPlan plan_;
   BindingPlan bindings_;

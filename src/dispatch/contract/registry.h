@@ -15,7 +15,7 @@ struct BackendFactory {
   Result<std::unique_ptr<Backend>> (*make)();
 };
 
-// The table stands in src/vk, the last part that brings a backend: this part knows no Vulkan.
+// The table stands in src/backends.cpp, above every part that brings a backend.
 std::span<const BackendFactory> built_in_backends();
 
 }  // namespace felsite::dispatch

@@ -1,9 +1,9 @@
 // Passes on resident buffers of a backend that runs grid barriers itself: the host compares.
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
-#include "dispatch/reference/reference_run.h"
 #include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/routing.h"
 #include "dispatch/telemetry/counters.h"
@@ -53,15 +53,14 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
   if (compares) {
     FELSITE_CHECK(download_resident_ranges_into(looked_at, before));
   }
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = dispatch::deadline_of(config.timeout);
+  const base::Deadline deadline(config.timeout);
   std::vector<Bytes> after;
   std::optional<DispatchTiming> total;
   std::uint32_t passes = 0;
   bool converged = false;
   while (passes < bound && !converged) {
     SubmissionConfig how{.profile = config.profile, .label = config.label};
-    if (deadline) how.timeout = *deadline - Clock::now();
+    if (config.timeout) how.timeout = deadline.left();
     auto timing =
         submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
     if (!timing) {

@@ -6,15 +6,16 @@
 #include <algorithm>
 
 #include "base/guarded.h"
+#include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/host_split.h"
 #include "dispatch/explain/explained_source.h"
 #include "dispatch/explain/explained_traffic.h"
+#include "dispatch/reference/reference_run.h"
 #include "dispatch/schedule/grid.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/routing.h"
 #include "felsite/validate.h"
-#include "reference/interpreter.h"
 
 namespace felsite {
 namespace {
@@ -175,7 +176,7 @@ class Explainer {
       const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
       // A device's split is handed on by the host.
       const std::uint64_t memory =
-          device_.grid_sync ? device_bytes() : reference::default_memory_limit();
+          device_.grid_sync ? device_bytes() : base::default_memory_limit();
       sizes = dispatch::size_split({.plan = split, .bindings = bindings_, .compares = compares},
                                    grid_, {memory, binding_bytes()});
     }
@@ -187,9 +188,7 @@ class Explainer {
   Result<void> check_groups(Route route) const {
     const bool on_reference = device_.grid_sync && route != Route::HostSplit;
     if (!on_reference || !sizes_.grid) return {};
-    auto fits = reference::Interpreter(program_).check_memory(grid_, device_bytes());
-    if (!fits) fits.error().context.program = program_.name();
-    return fits;
+    return dispatch::check_kept_groups(program_, grid_, device_bytes());
   }
 
   Result<void> explain_cut(Route route) {

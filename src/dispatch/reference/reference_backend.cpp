@@ -53,7 +53,7 @@ std::string Reference::device_feature_cache_key() const {
 }
 
 std::uint64_t Reference::memory_limit() const {
-  return options_.memory_limit != 0 ? options_.memory_limit : reference::default_memory_limit();
+  return options_.memory_limit != 0 ? options_.memory_limit : base::default_memory_limit();
 }
 
 std::vector<std::string> Reference::supported_ops() const {

@@ -182,8 +182,8 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
                                       const ReferenceOptions& options,
                                       reference::OutOfBounds& out_of_bounds) {
   const auto start = Clock::now();
-  FELSITE_CHECK(check_timeout(config.timeout));
-  reference::RunOptions run{.reference = options, .deadline = deadline_of(config.timeout)};
+  FELSITE_CHECK(base::check_timeout(config.timeout));
+  reference::RunOptions run{.reference = options, .deadline = base::Deadline(config.timeout)};
   count(Counter::Submissions);
   run_fills(submission.fills);
   run_uploads(submission.uploads);
@@ -191,7 +191,7 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
   for (std::uint32_t pass = 0; done && pass < submission.count; ++pass) {
     if (submission.repeated.empty()) break;
     // Steps without workgroups look at no clock.
-    if (auto reason = reference::reason_to_end(run.deadline, nullptr)) {
+    if (auto reason = base::reason_to_end(run.deadline, nullptr)) {
       return std::unexpected(std::move(*reason));
     }
     done = run_steps(submission.repeated, submission.prefix.size(), run, out_of_bounds);

@@ -14,17 +14,11 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-std::optional<Clock::time_point> deadline_of(
-    const std::optional<std::chrono::nanoseconds>& timeout) {
-  const Clock::time_point now = Clock::now();
-  if (!timeout || *timeout >= Clock::time_point::max() - now) return std::nullopt;
-  // A time before this one would be too far away to count how long ago it was.
-  return now + std::max(*timeout, std::chrono::nanoseconds::zero());
-}
-
-Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout) {
-  if (timeout && timeout->count() <= 0) return std::unexpected(reference::timeout_error());
-  return {};
+Result<void> check_kept_groups(const ir::Program& program, const std::array<std::uint32_t, 3>& grid,
+                               std::uint64_t limit) {
+  auto fits = reference::Interpreter(program).check_memory(grid, limit);
+  if (!fits) fits.error().context.program = program.name();
+  return fits;
 }
 
 void add(reference::OutOfBounds& total, const reference::OutOfBounds& more) {
@@ -37,7 +31,7 @@ ReferenceRun::ReferenceRun(const reference::Interpreter& interpreter, const Disp
                            const ReferenceOptions& options, const base::StopFlag* stop)
     : interpreter_(interpreter), program_(interpreter.program()), config_(config) {
   options_.reference = options;
-  options_.deadline = deadline_of(config.timeout);
+  options_.deadline = base::Deadline(config.timeout);
   options_.stop = stop;
 }
 
@@ -91,9 +85,9 @@ Result<void> ReferenceRun::one_pass() {
   };
   FELSITE_TRY(const auto grid,
               plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
-  FELSITE_CHECK(check_timeout(config_.timeout));
+  FELSITE_CHECK(base::check_timeout(config_.timeout));
   // Here too: a grid of no workgroups looks at no clock, and may have many passes.
-  if (auto reason = reference::reason_to_end(options_.deadline, options_.stop)) {
+  if (auto reason = base::reason_to_end(options_.deadline, options_.stop)) {
     return std::unexpected(std::move(*reason));
   }
   options_.grid = grid;

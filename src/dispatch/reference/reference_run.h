@@ -6,12 +6,10 @@
 
 namespace felsite::dispatch {
 
-// The point in time at which a timeout that begins now ends. None for the longest, which reach past
-// the end of the clock.
-std::optional<std::chrono::steady_clock::time_point> deadline_of(
-    const std::optional<std::chrono::nanoseconds>& timeout);
-// No time at all, or less, is a Timeout even for work that takes none.
-Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout);
+// DeviceOutOfMemory where the workgroups that a run on the reference keeps at once do not fit.
+// `program` must be valid.
+Result<void> check_kept_groups(const ir::Program& program, const std::array<std::uint32_t, 3>& grid,
+                               std::uint64_t limit);
 
 void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
 

@@ -8,7 +8,6 @@
 #include "vk/instance/enumerate.h"
 #include "vk/instance/loader.h"
 #include "vk/instance/vulkan_error.h"
-#include "vk/plan/device_snapshot.h"
 
 namespace felsite::vk {
 namespace {

@@ -5,6 +5,9 @@
 
 namespace felsite::vk {
 
+// What instances are asked for; of a device that has more, no more is used.
+inline constexpr std::uint32_t kHighestApiVersion = VK_API_VERSION_1_3;
+
 struct InstanceFunctions {
   PFN_vkDestroyInstance destroy_instance = nullptr;
   PFN_vkEnumeratePhysicalDevices enumerate_physical_devices = nullptr;

@@ -11,7 +11,7 @@
 #include "dispatch/telemetry/trace.h"
 #include "dispatch/telemetry/warnings.h"
 #include "felsite/validate.h"
-#include "vk/record/kernel_dump.h"
+#include "vk/kernel/kernel_dump.h"
 
 namespace felsite::vk {
 namespace {

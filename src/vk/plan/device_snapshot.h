@@ -115,7 +115,6 @@ struct DeviceSnapshot {
 inline constexpr std::uint32_t kNeverCore = UINT32_MAX;
 // The headers have its name only among what is not final yet.
 inline constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
-inline constexpr std::uint32_t kHighestApiVersion = VK_API_VERSION_1_3;
 
 DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& functions);
 

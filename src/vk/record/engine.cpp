@@ -7,7 +7,6 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/telemetry/trace.h"
-#include "reference/machine.h"
 #include "vk/device/vulkan_profile.h"
 
 namespace felsite::vk {
@@ -29,25 +28,9 @@ std::uint64_t nanoseconds(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
 
-// Of everything that a caller waits for in one call.
-class Deadline {
- public:
-  explicit Deadline(std::chrono::nanoseconds timeout) {
-    const Clock::time_point now = Clock::now();
-    if (timeout < Clock::time_point::max() - now) end_ = now + timeout;
-  }
-  std::chrono::nanoseconds left() const {
-    if (!end_) return kNoTimeout;
-    return std::max<std::chrono::nanoseconds>(*end_ - Clock::now(), {});
-  }
-
- private:
-  std::optional<Clock::time_point> end_;
-};
-
 // Like WorkQueue::wait. Vulkan has no wait that another thread could end: this one is of short
 // ones.
-Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const Deadline& deadline,
+Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const base::Deadline& deadline,
                                  const base::StopFlag* stop) {
   constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(20);
   if (stop == nullptr) return queue.wait(ticket, deadline.left());
@@ -56,7 +39,7 @@ Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const Deadline
     auto waited = queue.wait(ticket, std::min(left, kLook));
     const bool goes_on = !waited && waited.error().code == ErrorCode::Timeout && left > kLook;
     if (!goes_on) return waited;
-    if (auto reason = reference::reason_to_end(std::nullopt, stop)) {
+    if (auto reason = base::reason_to_end({}, stop)) {
       return std::unexpected(std::move(*reason));
     }
   }
@@ -152,7 +135,7 @@ Result<Running> Engine::start(std::shared_ptr<Recording> recording,
 Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout,
                                       const base::StopFlag* stop) {
   const dispatch::HostSlice slice("wait");
-  const Deadline deadline(timeout);
+  const base::Deadline deadline(timeout);
   while (!running.ended && !running.failed) {
     auto waited =
         base::guarded([&] { return wait_unless_stopped(queue(), running.ticket, deadline, stop); });

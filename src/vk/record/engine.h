@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "base/stop_flag.h"
+#include "base/deadline.h"
 #include "dispatch/contract/resident_table.h"
 #include "felsite/device_profile.h"
 #include "vk/kernel/pipelines.h"

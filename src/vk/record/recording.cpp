@@ -8,8 +8,8 @@
 #include "base/try.h"
 #include "dispatch/telemetry/counters.h"
 #include "vk/instance/vulkan_error.h"
-#include "vk/record/kernel_dump.h"
 #include "vk/record/sequence_checks.h"
+#include "vk/record/sequence_dump.h"
 
 namespace felsite::vk {
 namespace {

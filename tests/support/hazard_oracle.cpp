@@ -1,4 +1,4 @@
-#include "dispatch/hazard_oracle.h"
+#include "support/hazard_oracle.h"
 
 #include <fmt/format.h>
 

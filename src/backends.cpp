@@ -1,3 +1,4 @@
+// The composition root: the one place that names the backends.
 #include <array>
 
 #include "base/guarded.h"
