@@ -40,15 +40,15 @@ struct HostU32 {
   friend constexpr HostU32 clz(HostU32 a) {
     const std::uint32_t upper = a.value >> 8;
     const bool has_upper = upper != 0;
-    const std::uint32_t part = reference::detail::pick_bits(has_upper, upper, a.value);
+    const std::uint32_t part = arithmetic::detail::pick_bits(has_upper, upper, a.value);
     const std::uint32_t exponent =
         float_bits(static_cast<float>(static_cast<std::int32_t>(part))) >> 23;
     const std::uint32_t zeros =
-        reference::detail::pick_bits(has_upper, 127U + 23U, 127U + 31U) - exponent;
-    return {reference::detail::pick_bits(a.value == 0, 32U, zeros)};
+        arithmetic::detail::pick_bits(has_upper, 127U + 23U, 127U + 31U) - exponent;
+    return {arithmetic::detail::pick_bits(a.value == 0, 32U, zeros)};
   }
   friend constexpr HostU32 select(HostBool condition, HostU32 a, HostU32 b) {
-    return {reference::detail::pick_bits(condition.value, a.value, b.value)};
+    return {arithmetic::detail::pick_bits(condition.value, a.value, b.value)};
   }
 };
 
@@ -95,7 +95,7 @@ struct HostFloat {
   friend constexpr HostBool operator==(HostFloat a, HostFloat b) { return {a.value == b.value}; }
 
   friend constexpr HostFloat select(HostBool condition, HostFloat a, HostFloat b) {
-    return {reference::detail::pick(condition.value, a.value, b.value)};
+    return {arithmetic::detail::pick(condition.value, a.value, b.value)};
   }
   friend constexpr HostU32 bits(HostFloat a) { return {float_bits(a.value)}; }
 };

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/checked.h"
+#include "base/host_memory.h"
 #include "reference/independence.h"
 
 namespace felsite::reference {

@@ -14,7 +14,7 @@
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 // Of a result that is neither tiny nor special, in units of the spacing in the true value's binade.

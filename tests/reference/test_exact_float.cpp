@@ -18,7 +18,7 @@
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 bool all_finite(double a, double b, double c) {

@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 // The true value of a finite half pattern, from its fields.

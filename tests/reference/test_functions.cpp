@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 using functions::PlainF32;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/reference/reference_resident.h"
 #include "dispatch/reference/reference_run.h"
