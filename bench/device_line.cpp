@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "report.h"
-#include "vk/device.h"
+#include "vk/device/device.h"
 
 namespace felsite::bench {
 namespace {

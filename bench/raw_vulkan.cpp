@@ -10,8 +10,8 @@
 
 #include "base/try.h"
 #include "on_device.h"
-#include "vk/device.h"
-#include "vk/vulkan_error.h"
+#include "vk/device/device.h"
+#include "vk/instance/vulkan_error.h"
 
 namespace felsite::bench {
 namespace {

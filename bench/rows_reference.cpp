@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "arithmetic/functions.h"
 #include "felsite/reference.h"
 #include "felsite/text.h"
 #include "harness.h"
 #include "on_device.h"
-#include "reference/functions.h"
 
 namespace felsite::bench {
 namespace {
@@ -171,9 +171,9 @@ std::vector<Case> function_cases(Extent) {
     Scalar host;
   };
   const Pair pairs[] = {
-      {"exp", &reference::exact_exp, &std::exp},    {"log", &reference::exact_log, &std::log},
-      {"sin", &reference::exact_sin, &std::sin},    {"tan", &reference::exact_tan, &std::tan},
-      {"atan", &reference::exact_atan, &std::atan},
+      {"exp", &arithmetic::exact_exp, &std::exp},    {"log", &arithmetic::exact_log, &std::log},
+      {"sin", &arithmetic::exact_sin, &std::sin},    {"tan", &arithmetic::exact_tan, &std::tan},
+      {"atan", &arithmetic::exact_atan, &std::atan},
   };
   constexpr std::size_t kCount = 200'000;
   const auto values = std::make_shared<std::vector<float>>(kCount);

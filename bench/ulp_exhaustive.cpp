@@ -25,17 +25,17 @@
 #include <thread>
 #include <vector>
 
-#include "reference/exact_float.h"
-#include "reference/function_algorithms.h"
-#include "reference/functions.h"
-#include "reference/host_value.h"
+#include "arithmetic/exact_float.h"
+#include "arithmetic/function_algorithms.h"
+#include "arithmetic/functions.h"
+#include "arithmetic/host_value.h"
 
 namespace {
 
-using felsite::reference::canonical;
-using felsite::reference::is_canonical;
-using felsite::reference::functions::PlainF32;
-namespace functions = felsite::reference::functions;
+using felsite::arithmetic::canonical;
+using felsite::arithmetic::is_canonical;
+using felsite::arithmetic::functions::PlainF32;
+namespace functions = felsite::arithmetic::functions;
 
 using LaneFunction = void (*)(std::span<const float>, std::span<float>);
 using TrueFunction = double (*)(double);
@@ -59,9 +59,9 @@ template <class Function>
   }
 }
 
-#define FELSITE_ROW(name, symmetry)                                                           \
-  FunctionRow {                                                                               \
-#name, felsite::reference::exact_##name,                                                    \
+#define FELSITE_ROW(name, symmetry)                                                            \
+  FunctionRow {                                                                                \
+#name, felsite::arithmetic::exact_##name,                                                    \
         [](std::span<const float> x, std::span<float> result) {                                 \
           each_plain(x, result, [](PlainF32 lane) { return functions::name(lane); });           \
         },                                                                                      \

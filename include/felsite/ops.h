@@ -1,8 +1,8 @@
 // The operations of the IR: one table per kind, with name, text form, typing rule and purity.
 //
-// Adding an operation: an enumerator and its row here, its value in src/reference/arithmetic.h, its
-// lowering, and a test. The switches over these enums have no default, so the compiler names every
-// place that was forgotten.
+// Adding an operation: an enumerator and its row here, its value in src/arithmetic/arithmetic.h,
+// its lowering, and a test. The switches over these enums have no default, so the compiler names
+// every place that was forgotten.
 #pragma once
 
 #include <array>

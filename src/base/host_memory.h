@@ -13,4 +13,7 @@ struct HostMemory {
 // What Linux says. Where it says nothing: all of the machine's memory.
 HostMemory host_memory();
 
+// Half of the machine's memory: what a run may take when nothing else is said.
+std::uint64_t default_memory_limit();
+
 }  // namespace felsite::base

@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/program.h"
-#include "reference/kernels.h"
 
 namespace felsite::reference {
+
+// The values that the instructions compute: the interpreter names them without a prefix.
+using namespace arithmetic;
 
 enum class Opcode : std::uint8_t {
   Unary,       // dst = kernel(a)

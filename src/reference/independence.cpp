@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "ir/effects.h"
+#include "ir/analysis/effects.h"
 
 namespace felsite::reference {
 namespace {

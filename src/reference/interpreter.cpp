@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/checked.h"
+#include "base/host_memory.h"
 #include "reference/independence.h"
 
 namespace felsite::reference {
@@ -97,47 +98,13 @@ std::uint64_t estimate_work(const ir::Program& program) {
   return work;
 }
 
-}  // namespace
-
-std::optional<Error> reason_to_end(
-    const std::optional<std::chrono::steady_clock::time_point>& deadline,
-    const base::StopFlag* stop) {
-  if (deadline && std::chrono::steady_clock::now() >= *deadline) return timeout_error();
-  using Reason = base::StopFlag::Reason;
-  const Reason reason = stop == nullptr ? Reason::None : stop->reason();
-  if (reason == Reason::None) return std::nullopt;
-  const bool closing = reason == Reason::Closing;
-  return Error{.code = ErrorCode::DispatchFailed,
-               .message = closing ? "The backend was shut down before the dispatch had ended."
-                                  : "The dispatch was dropped before its end.",
-               .fix = closing ? "wait for a dispatch before shutting its backend down."
-                              : "keep a dispatch whose results are wanted, and wait for it.",
-               .context = {}};
-}
-
-namespace {
-
 // Before workgroup `i`: small ones need not look at the clock each time.
 std::optional<Error> look_at(std::uint64_t i, const RunOptions& options) {
   if (i % 64 != 0) return std::nullopt;
-  return reason_to_end(options.deadline, options.stop);
+  return base::reason_to_end(options.deadline, options.stop);
 }
 
 }  // namespace
-
-Error timeout_error() {
-  return Error{.code = ErrorCode::Timeout,
-               .message = "The program did not finish within the timeout.",
-               .fix = "allow more time, or run a smaller grid.",
-               .context = {}};
-}
-
-std::uint64_t default_memory_limit() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 32;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
-}
 
 Interpreter::Interpreter(const ir::Program& program)
     : program_(program), bytecode_(compile(program)), work_per_lane_(estimate_work(program)) {}
@@ -173,7 +140,7 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
                                          base::checked_product({groups, 4}), kMostShuffled * 4));
   }
   const std::uint64_t memory_limit =
-      reference.memory_limit != 0 ? reference.memory_limit : default_memory_limit();
+      reference.memory_limit != 0 ? reference.memory_limit : base::default_memory_limit();
   if (auto fits = check_memory(options.grid, memory_limit); !fits) {
     return std::unexpected(std::move(fits.error()));
   }
@@ -237,7 +204,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
     while (true) {
       const std::uint64_t begin = next.fetch_add(batch);
       if (begin >= stop_at) break;
-      if (const auto reason = reason_to_end(options.deadline, options.stop)) {
+      if (const auto reason = base::reason_to_end(options.deadline, options.stop)) {
         fail(begin, *reason);
         break;
       }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,7 +15,7 @@ namespace felsite::reference {
 struct RunOptions {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   ReferenceOptions reference;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  base::Deadline deadline;
   const base::StopFlag* stop = nullptr;  // raised by another thread: the run ends soon
 };
 
@@ -24,11 +23,6 @@ struct RunStats {
   OutOfBounds out_of_bounds;
   unsigned threads = 1;
 };
-
-// Half of the machine's memory: what a run may take when nothing else is said.
-std::uint64_t default_memory_limit();
-
-Error timeout_error();
 
 // A program made ready to run any number of times.
 class Interpreter {

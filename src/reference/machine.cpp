@@ -231,7 +231,7 @@ bool Machine::out_of_time(std::size_t lanes) {
   work_since_clock_ += lanes + 16;
   if (work_since_clock_ < kWorkBetweenLooks) return false;
   work_since_clock_ = 0;
-  auto reason = reason_to_end(launch_.deadline, launch_.stop);
+  auto reason = base::reason_to_end(launch_.deadline, launch_.stop);
   if (!reason) return false;
   error_ = std::move(*reason);
   return true;

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "base/stop_flag.h"
+#include "base/deadline.h"
 #include "felsite/error.h"
 #include "reference/bytecode.h"
 
@@ -34,14 +33,9 @@ struct Launch {
   std::span<const BufferView> buffers;  // by BufferId; workgroup buffers are the group's own
   std::array<std::uint32_t, 3> grid;
   std::uint32_t subgroup_width;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  base::Deadline deadline;
   const base::StopFlag* stop = nullptr;
 };
-
-// Why the work has to end now, if it has to.
-std::optional<Error> reason_to_end(
-    const std::optional<std::chrono::steady_clock::time_point>& deadline,
-    const base::StopFlag* stop);
 
 // Which lanes are active: a range that holds them all, and whether it holds no others.
 struct LaneRange {

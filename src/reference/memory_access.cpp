@@ -1,9 +1,9 @@
 #include <array>
 #include <cstring>
 
+#include "arithmetic/arithmetic.h"
+#include "arithmetic/kernel_table.h"
 #include "ir/op_tables.h"
-#include "reference/arithmetic.h"
-#include "reference/kernel_table.h"
 #include "reference/machine.h"
 
 namespace felsite::reference {

@@ -3,11 +3,11 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
-#include "dispatch/resident_checks.h"
+#include "dispatch/contract/resident_checks.h"
 #include "felsite/vulkan_interop.h"
-#include "vk/pipeline_cache_file.h"
+#include "vk/instance/vulkan_error.h"
+#include "vk/kernel/pipeline_cache_file.h"
 #include "vk/vulkan_backend.h"
-#include "vk/vulkan_error.h"
 
 namespace felsite {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "base/host_memory.h"
 #include "base/try.h"
-#include "dispatch/caller_memory.h"
-#include "dispatch/counters.h"
-#include "dispatch/routing.h"
-#include "dispatch/trace.h"
-#include "reference/interpreter.h"
-#include "vk/grid_sequence.h"
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/schedule/routing.h"
+#include "dispatch/telemetry/counters.h"
+#include "dispatch/telemetry/trace.h"
+#include "vk/grid/grid_sequence.h"
 
 namespace felsite::vk {
 namespace {
@@ -38,7 +38,7 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::P
                                            const DispatchConfig& config, bool may_borrow) {
   // What the caller did wrong comes before what the backend cannot do: on every backend the same.
   FELSITE_TRY(auto plan, dispatch::plan_inputs(program, inputs, config));
-  FELSITE_CHECK(dispatch::check_result_memory(plan, reference::default_memory_limit()));
+  FELSITE_CHECK(dispatch::check_result_memory(plan, base::default_memory_limit()));
   PlainDispatch made(std::move(engine), std::move(program), std::move(plan), config);
   const auto contents = [&](ir::BufferId id) {
     const std::uint32_t input = made.plan_.buffers[id].input;

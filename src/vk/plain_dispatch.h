@@ -1,9 +1,9 @@
 // One dispatch on the caller's bytes: checked, bound to buffers of its own, run, read.
 #pragma once
 
-#include "dispatch/binding_plan.h"
-#include "dispatch/routing.h"
-#include "vk/engine.h"
+#include "dispatch/schedule/binding_plan.h"
+#include "dispatch/schedule/routing.h"
+#include "vk/record/engine.h"
 
 namespace felsite::vk {
 

@@ -1,11 +1,11 @@
 #include "vk/resident_sequence.h"
 
 #include "base/try.h"
-#include "dispatch/resident_checks.h"
-#include "dispatch/routing.h"
-#include "dispatch/trace.h"
-#include "vk/grid_sequence.h"
-#include "vk/vulkan_error.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/schedule/routing.h"
+#include "dispatch/telemetry/trace.h"
+#include "vk/grid/grid_sequence.h"
+#include "vk/instance/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "felsite/resident.h"
-#include "vk/engine.h"
+#include "vk/record/engine.h"
 
 namespace felsite::vk {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
-#include "dispatch/caller_memory.h"
-#include "vk/vulkan_error.h"
+#include "dispatch/contract/caller_memory.h"
+#include "vk/instance/vulkan_error.h"
 
 namespace felsite::vk {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "felsite/kernel.h"
-#include "vk/recording.h"
-#include "vk/step_binding.h"
+#include "vk/record/recording.h"
+#include "vk/record/step_binding.h"
 
 namespace felsite::vk {
 

@@ -2,8 +2,8 @@
 
 #include "base/try.h"
 #include "felsite/vulkan.h"
-#include "vk/pipeline_cache_file.h"
-#include "vk/vulkan_profile.h"
+#include "vk/device/vulkan_profile.h"
+#include "vk/kernel/pipeline_cache_file.h"
 
 namespace felsite::vk {
 

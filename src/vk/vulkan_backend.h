@@ -11,14 +11,14 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
-#include "dispatch/backend_link.h"
-#include "dispatch/caller_memory.h"
-#include "dispatch/dispatch_thread.h"
-#include "dispatch/host_split.h"
-#include "dispatch/static_uploads.h"
-#include "dispatch/trace.h"
+#include "dispatch/contract/backend_link.h"
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/contract/dispatch_thread.h"
+#include "dispatch/contract/host_split.h"
+#include "dispatch/contract/static_uploads.h"
+#include "dispatch/telemetry/trace.h"
 #include "felsite/backend.h"
-#include "vk/engine.h"
+#include "vk/record/engine.h"
 
 namespace felsite::vk {
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/host_memory.h"
 #include "base/try.h"
-#include "dispatch/kept_sizes.h"
-#include "dispatch/resident_checks.h"
-#include "dispatch/routing.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/schedule/routing.h"
 #include "felsite/grid_sync.h"
-#include "reference/interpreter.h"
-#include "vk/grid_sequence.h"
+#include "vk/grid/grid_sequence.h"
 #include "vk/plain_dispatch.h"
 #include "vk/vulkan_backend.h"
 
@@ -313,7 +313,7 @@ dispatch::SegmentRunner VulkanBackend::split_runner(std::shared_ptr<Engine> engi
                   std::vector<Bytes>& outputs, const DispatchConfig& config) {
                 return run_once(engine, program, inputs, outputs, config, stop);
               },
-          .memory_limit = reference::default_memory_limit(),
+          .memory_limit = base::default_memory_limit(),
           .binding_limit = binding,
           .stop = stop};
 }

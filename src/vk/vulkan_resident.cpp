@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "base/try.h"
-#include "dispatch/counters.h"
-#include "dispatch/resident_checks.h"
-#include "dispatch/routing.h"
-#include "vk/grid_sequence.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/schedule/routing.h"
+#include "dispatch/telemetry/counters.h"
+#include "vk/grid/grid_sequence.h"
 #include "vk/resident_sequence.h"
 #include "vk/vulkan_backend.h"
 

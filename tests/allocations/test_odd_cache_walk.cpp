@@ -10,7 +10,7 @@
 #include "allocations/allocation_walk.h"
 #include "support/scratch_folder.h"
 #include "support/skip.h"
-#include "vk/pipeline_cache_file.h"
+#include "vk/kernel/pipeline_cache_file.h"
 
 using namespace felsite;
 using namespace felsite::test;

@@ -3,7 +3,7 @@
 #include "conformance/conformance.h"
 #include "support/difference.h"
 #include "support/dispatch_paths.h"
-#include "vk/memory_strategy.h"
+#include "vk/plan/memory_strategy.h"
 
 using namespace felsite;
 using namespace felsite::test;

@@ -1,6 +1,6 @@
 // Static uploads: by the calls of the backend, and with budgets of the tests' own.
 #include "conformance/conformance.h"
-#include "dispatch/static_uploads.h"
+#include "dispatch/contract/static_uploads.h"
 
 using namespace felsite;
 using namespace felsite::test;

@@ -5,8 +5,8 @@
 #include <bit>
 #include <utility>
 
-#include "dispatch/barrier_plan.h"
-#include "dispatch/hazard_oracle.h"
+#include "dispatch/schedule/barrier_plan.h"
+#include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 
 using namespace felsite;

@@ -1,4 +1,4 @@
-#include "dispatch/binding_plan.h"
+#include "dispatch/schedule/binding_plan.h"
 #include "support/run_program.h"
 
 using namespace felsite;

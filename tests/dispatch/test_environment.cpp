@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "dispatch/environment.h"
+#include "dispatch/telemetry/environment.h"
 
 using namespace felsite;
 using namespace felsite::dispatch;

@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "dispatch/binding_plan.h"
-#include "dispatch/grid.h"
+#include "dispatch/schedule/binding_plan.h"
+#include "dispatch/schedule/grid.h"
 #include "support/results.h"
 #include "support/run_program.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "dispatch/grid_walk.h"
+#include "dispatch/schedule/grid_walk.h"
 #include "felsite/grid_sync.h"
 #include "felsite/text.h"
 #include "felsite/validate.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "dispatch/hazard_oracle.h"
+#include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 
 using namespace felsite;

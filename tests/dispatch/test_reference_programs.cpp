@@ -1,7 +1,7 @@
 // What the reference keeps: programs made ready, and resident memory within its limit.
 #include <doctest/doctest.h>
 
-#include "dispatch/reference_programs.h"
+#include "dispatch/reference/reference_programs.h"
 #include "felsite/reference.h"
 #include "support/results.h"
 #include "support/run_program.h"

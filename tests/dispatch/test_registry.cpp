@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dispatch/registry.h"
+#include "dispatch/contract/registry.h"
 #include "support/run_program.h"
 
 using namespace felsite;

@@ -1,4 +1,4 @@
-#include "dispatch/resident_checks.h"
+#include "dispatch/contract/resident_checks.h"
 #include "support/run_program.h"
 
 using namespace felsite;

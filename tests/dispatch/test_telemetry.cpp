@@ -4,7 +4,7 @@
 #include <set>
 #include <thread>
 
-#include "dispatch/counters.h"
+#include "dispatch/telemetry/counters.h"
 #include "felsite/telemetry.h"
 #include "support/run_program.h"
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "dispatch/trace.h"
+#include "dispatch/telemetry/trace.h"
 #include "support/run_program.h"
 
 using namespace felsite;

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "dispatch/warnings.h"
+#include "dispatch/telemetry/warnings.h"
 #include "felsite/warnings.h"
 
 using namespace felsite;

@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "faults/fault_state.h"
-#include "vk/device_functions.h"
-#include "vk/instance_functions.h"
-#include "vk/loader.h"
+#include "vk/device/device_functions.h"
+#include "vk/instance/instance_functions.h"
+#include "vk/instance/loader.h"
 
 namespace felsite::test {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "dispatch/resident_checks.h"
+#include "dispatch/contract/resident_checks.h"
 #include "faults/scenario_support.h"
 #include "vk/vulkan_backend.h"
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "dispatch/environment.h"
+#include "dispatch/telemetry/environment.h"
 #include "faults/fault_walk.h"
 #include "support/final_check.h"
 

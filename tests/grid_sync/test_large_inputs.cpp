@@ -1,7 +1,7 @@
 // Inputs that a device may work on where they lie in the caller's memory, and just too small ones:
 // in every form, with and without passes. The spills of the host split are such inputs too.
 #include "grid_sync/forms.h"
-#include "vk/memory_strategy.h"
+#include "vk/plan/memory_strategy.h"
 
 using namespace felsite;
 using namespace felsite::test;

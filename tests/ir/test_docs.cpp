@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/words.h"
+#include "ir/text/words.h"
 #include "support/fels_text.h"
 
 namespace {

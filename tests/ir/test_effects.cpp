@@ -1,7 +1,7 @@
 // What nodes do to memory: reads, writes and atomics of every kind of node.
 #include <fmt/format.h>
 
-#include "ir/effects.h"
+#include "ir/analysis/effects.h"
 #include "support/analysis_helpers.h"
 
 using namespace felsite::ir;

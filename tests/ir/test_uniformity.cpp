@@ -1,7 +1,7 @@
 // Uniformity of values, variables and control flow; loads are in test_uniformity_memory.cpp.
 #include <fmt/format.h>
 
-#include "ir/uniformity.h"
+#include "ir/analysis/uniformity.h"
 #include "support/analysis_helpers.h"
 
 using namespace felsite::ir;

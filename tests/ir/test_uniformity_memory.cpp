@@ -1,7 +1,7 @@
 // Uniformity of loads: what may be changing between the barriers around them.
 #include <fmt/format.h>
 
-#include "ir/uniformity.h"
+#include "ir/analysis/uniformity.h"
 #include "support/analysis_helpers.h"
 #include "support/analysis_invocations.h"
 #include "support/analysis_random_program.h"

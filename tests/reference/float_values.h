@@ -3,12 +3,12 @@
 
 #include <limits>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 
 namespace felsite::test {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
-inline constexpr float kNan = reference::canonical_nan<float>();
+inline constexpr float kNan = arithmetic::canonical_nan<float>();
 inline constexpr float kLeast = 0x1p-126F;  // normal and positive
 
 // Of functions. The contract allows 2. Every function is better, and a change that makes one worse
@@ -18,7 +18,7 @@ inline constexpr double kUlpBound = 1.5;
 // Equal bits: tells the zeros apart and accepts only the canonical NaN.
 template <class T>
 bool same(T a, T b) {
-  return reference::float_bits(a) == reference::float_bits(b);
+  return arithmetic::float_bits(a) == arithmetic::float_bits(b);
 }
 
 }  // namespace felsite::test

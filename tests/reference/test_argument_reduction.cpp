@@ -8,13 +8,13 @@
 #include <limits>
 #include <numbers>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
+#include "arithmetic/functions.h"
 #include "reference/float_values.h"
-#include "reference/functions.h"
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 // Of a result that is neither tiny nor special, in units of the spacing in the true value's binade.

@@ -7,17 +7,17 @@
 #include <random>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/literal.h"
-#include "reference/kernels.h"
 #include "support/float_truth.h"
 
 namespace {
 
 using namespace felsite::ir;
-using felsite::reference::bitcast_kernel;
-using felsite::reference::bits_from_lane;
-using felsite::reference::cast_kernel;
-using felsite::reference::lane_from_bits;
+using felsite::arithmetic::bitcast_kernel;
+using felsite::arithmetic::bits_from_lane;
+using felsite::arithmetic::cast_kernel;
+using felsite::arithmetic::lane_from_bits;
 namespace truth = felsite::truth;
 
 constexpr std::uint64_t kCastSeed = 0x5EED'0003;
@@ -62,7 +62,7 @@ std::vector<std::uint64_t> interesting_for_casts(Type type) {
   return bits;
 }
 
-std::uint64_t through(felsite::reference::UnaryKernel kernel, Type from, Type to,
+std::uint64_t through(felsite::arithmetic::UnaryKernel kernel, Type from, Type to,
                       std::uint64_t bits) {
   std::uint64_t lane = 0;
   std::uint64_t result = 0;

@@ -12,13 +12,13 @@
 #include <random>
 #include <vector>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 #include "reference/rational_model.h"
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 bool all_finite(double a, double b, double c) {

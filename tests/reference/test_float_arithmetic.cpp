@@ -7,19 +7,19 @@
 #include <random>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/literal.h"
 #include "felsite/ops.h"
-#include "reference/kernels.h"
 #include "support/float_truth.h"
 
 namespace {
 
 using namespace felsite::ir;
-using felsite::reference::binary_kernel;
-using felsite::reference::bits_from_lane;
-using felsite::reference::fma_kernel;
-using felsite::reference::lane_from_bits;
-using felsite::reference::unary_kernel;
+using felsite::arithmetic::binary_kernel;
+using felsite::arithmetic::bits_from_lane;
+using felsite::arithmetic::fma_kernel;
+using felsite::arithmetic::lane_from_bits;
+using felsite::arithmetic::unary_kernel;
 using felsite::truth::decoded;
 using felsite::truth::encoded;
 using felsite::truth::rounded;

@@ -5,12 +5,12 @@
 #include <initializer_list>
 #include <limits>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 }  // namespace

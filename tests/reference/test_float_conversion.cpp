@@ -6,13 +6,13 @@
 #include <limits>
 #include <random>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
 #include "reference/float_values.h"
 #include "reference/rational_model.h"
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 
 // The true value of a finite half pattern, from its fields.

@@ -1,15 +1,15 @@
 // Constant folding agrees with running the same expression.
 #include <cstdlib>
 
-#include "reference/fold.h"
+#include "arithmetic/fold.h"
 #include "support/program_generator.h"
 #include "support/run_program.h"
 
 using namespace felsite;
 using namespace felsite::test;
+using arithmetic::fold_constants;
 using ir::Literal;
 using ir::Type;
-using reference::fold_constants;
 
 namespace {
 
@@ -96,6 +96,6 @@ TEST_CASE("folding the operands one row at a time gives the same as all at once"
   for (ir::ExprId id = 0; id < program.exprs().size(); ++id) {
     std::vector<Literal> operands;
     for (const ir::ExprId operand : program.operands(id)) operands.push_back(*values[operand]);
-    CHECK(reference::fold(program, id, operands) == values[id]);
+    CHECK(arithmetic::fold(program, id, operands) == values[id]);
   }
 }

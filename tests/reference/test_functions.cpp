@@ -15,15 +15,15 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/exact_float.h"
+#include "arithmetic/exact_float.h"
+#include "arithmetic/function_algorithms.h"
+#include "arithmetic/functions.h"
+#include "arithmetic/host_value.h"
 #include "reference/float_values.h"
-#include "reference/function_algorithms.h"
-#include "reference/functions.h"
-#include "reference/host_value.h"
 
 namespace {
 
-using namespace felsite::reference;
+using namespace felsite::arithmetic;
 using namespace felsite::test;
 using functions::PlainF32;
 

@@ -7,15 +7,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "arithmetic/kernels.h"
 #include "felsite/ops.h"
-#include "reference/kernels.h"
 
 namespace {
 
 using namespace felsite::ir;
-using felsite::reference::binary_kernel;
-using felsite::reference::reduce_kernel;
-using felsite::reference::unary_kernel;
+using felsite::arithmetic::binary_kernel;
+using felsite::arithmetic::reduce_kernel;
+using felsite::arithmetic::unary_kernel;
 __extension__ using Wide = __int128;
 __extension__ using UnsignedWide = unsigned __int128;
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "felsite/program.h"
-#include "ir/uniformity.h"
+#include "ir/analysis/uniformity.h"
 
 namespace felsite::test {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "arithmetic/exact_float.h"
+#include "arithmetic/functions.h"
 #include "felsite/ops.h"
-#include "reference/exact_float.h"
-#include "reference/functions.h"
 #include "support/float_truth.h"
 
 namespace felsite::naive {
@@ -37,7 +37,7 @@ inline std::uint64_t wrapped(Type type, Wide value) {
 
 template <class T>
 std::uint64_t float_binary(BinaryOp op, Type type, std::uint64_t a, std::uint64_t b) {
-  namespace exact = felsite::reference;
+  namespace exact = felsite::arithmetic;
   const T x = real<T>(type, a);
   const T y = real<T>(type, b);
   if (op == BinaryOp::Add) return from_real(type, exact::exact_add(x, y));
@@ -145,7 +145,7 @@ inline std::uint64_t binary(BinaryOp op, Type type, std::uint64_t a, std::uint64
 }
 
 inline float function(UnaryOp op, float x) {
-  namespace exact = felsite::reference;
+  namespace exact = felsite::arithmetic;
   if (op == UnaryOp::Sin) return exact::exact_sin(x);
   if (op == UnaryOp::Cos) return exact::exact_cos(x);
   if (op == UnaryOp::Tan) return exact::exact_tan(x);
@@ -163,7 +163,7 @@ inline float function(UnaryOp op, float x) {
 
 template <class T>
 std::uint64_t float_unary(UnaryOp op, Type type, std::uint64_t bits) {
-  namespace exact = felsite::reference;
+  namespace exact = felsite::arithmetic;
   const T x = real<T>(type, bits);
   if (op == UnaryOp::IsNan) return std::isnan(x);
   if (op == UnaryOp::IsInf) return std::isinf(x);
@@ -207,7 +207,7 @@ inline std::uint64_t unary(UnaryOp op, Type type, std::uint64_t bits) {
 }
 
 inline std::uint64_t fma(Type type, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  namespace exact = felsite::reference;
+  namespace exact = felsite::arithmetic;
   if (type == Type::F64) {
     return from_real(type, exact::exact_fma(real<double>(type, a), real<double>(type, b),
                                             real<double>(type, c)));

@@ -13,7 +13,7 @@
 #include "support/difference.h"
 #include "support/run_program.h"
 #include "support/spirv_check.h"
-#include "vk/device.h"
+#include "vk/device/device.h"
 #include "vk/run_kernel.h"
 
 namespace felsite::test {

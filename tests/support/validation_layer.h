@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "vk/instance.h"
+#include "vk/instance/instance.h"
 
 namespace felsite::test {
 

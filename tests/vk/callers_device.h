@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "felsite/vulkan_interop.h"
-#include "vk/device_functions.h"
-#include "vk/feature_chain.h"
-#include "vk/instance_functions.h"
-#include "vk/loader.h"
-#include "vk/validation.h"
+#include "vk/device/device_functions.h"
+#include "vk/instance/instance_functions.h"
+#include "vk/instance/loader.h"
+#include "vk/instance/validation.h"
+#include "vk/plan/feature_chain.h"
 
 namespace felsite::test {
 

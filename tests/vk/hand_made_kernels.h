@@ -18,7 +18,7 @@
 #include "vk/add_scaled.comp.h"
 #include "vk/add_scaled_block.comp.h"
 #include "vk/count_trips.comp.h"
-#include "vk/device.h"
+#include "vk/device/device.h"
 #include "vk/report_status.comp.h"
 #include "vk/subgroup_order.comp.h"
 #include "vk/subgroup_order_in_rows.comp.h"

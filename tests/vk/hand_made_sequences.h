@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "dispatch/resident_checks.h"
+#include "dispatch/contract/resident_checks.h"
 #include "felsite/telemetry.h"
 #include "vk/backend_on_device.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vk/device_snapshot.h"
+#include "vk/plan/device_snapshot.h"
 
 namespace felsite::test {
 

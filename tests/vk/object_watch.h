@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "vk/instance_functions.h"
+#include "vk/instance/instance_functions.h"
 
 namespace felsite::test {
 

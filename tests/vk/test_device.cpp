@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "support/skip.h"
-#include "vk/device_capabilities.h"
 #include "vk/hand_made_kernels.h"
+#include "vk/plan/device_capabilities.h"
 
 using namespace felsite;
 using namespace felsite::vk;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "vk/device_capabilities.h"
-#include "vk/feature_chain.h"
-#include "vk/quirks.h"
+#include "vk/plan/device_capabilities.h"
+#include "vk/plan/feature_chain.h"
+#include "vk/plan/quirks.h"
 
 using namespace felsite;
 using namespace felsite::vk;

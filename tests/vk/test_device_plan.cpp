@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "vk/device_capabilities.h"
-#include "vk/device_plan.h"
 #include "vk/made_up_devices.h"
+#include "vk/plan/device_capabilities.h"
+#include "vk/plan/device_plan.h"
 
 using namespace felsite;
 using namespace felsite::vk;

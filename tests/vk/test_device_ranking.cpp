@@ -1,9 +1,9 @@
 // Which of several devices is taken, and what is said about the others.
 #include <doctest/doctest.h>
 
-#include "vk/device_plan.h"
-#include "vk/device_ranking.h"
 #include "vk/made_up_devices.h"
+#include "vk/plan/device_plan.h"
+#include "vk/plan/device_ranking.h"
 
 using namespace felsite;
 using namespace felsite::vk;

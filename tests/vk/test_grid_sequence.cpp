@@ -4,11 +4,11 @@
 
 #include <array>
 
-#include "dispatch/caller_memory.h"
-#include "dispatch/hazard_oracle.h"
+#include "dispatch/contract/caller_memory.h"
+#include "support/hazard_oracle.h"
 #include "vk/backend_on_device.h"
-#include "vk/grid_sequence.h"
-#include "vk/sequence_layout.h"
+#include "vk/grid/grid_sequence.h"
+#include "vk/record/sequence_layout.h"
 
 using namespace felsite;
 using namespace felsite::test;

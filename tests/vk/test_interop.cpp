@@ -6,10 +6,10 @@
 
 #include "felsite/kernel.h"
 #include "vk/callers_device.h"
-#include "vk/device_capabilities.h"
+#include "vk/device/interop.h"
 #include "vk/hand_made_kernels.h"
-#include "vk/interop.h"
 #include "vk/made_up_devices.h"
+#include "vk/plan/device_capabilities.h"
 #include "vk/run_kernel.h"
 
 using namespace felsite;

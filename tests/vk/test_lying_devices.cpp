@@ -6,10 +6,10 @@
 
 #include "felsite/kernel.h"
 #include "support/run_program.h"
-#include "vk/device_capabilities.h"
-#include "vk/device_plan.h"
 #include "vk/made_up_devices.h"
-#include "vk/sequence_layout.h"
+#include "vk/plan/device_capabilities.h"
+#include "vk/plan/device_plan.h"
+#include "vk/record/sequence_layout.h"
 
 using namespace felsite;
 using namespace felsite::vk;

@@ -8,7 +8,7 @@
 #include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/made_up_devices.h"
-#include "vk/memory_budget.h"
+#include "vk/memory/memory_budget.h"
 
 using namespace felsite;
 using namespace felsite::test;

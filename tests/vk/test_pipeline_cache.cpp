@@ -12,7 +12,7 @@
 #include "support/scratch_folder.h"
 #include "vk/backend_on_device.h"
 #include "vk/collected_warnings.h"
-#include "vk/pipeline_cache_file.h"
+#include "vk/kernel/pipeline_cache_file.h"
 
 using namespace felsite;
 using namespace felsite::test;

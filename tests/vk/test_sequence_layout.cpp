@@ -9,7 +9,7 @@
 #include <set>
 #include <tuple>
 
-#include "dispatch/hazard_oracle.h"
+#include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 #include "vk/backend_on_device.h"
 #include "vk/resident_sequence.h"

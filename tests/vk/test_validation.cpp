@@ -13,7 +13,7 @@
 #include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/hand_made_kernels.h"
-#include "vk/loader.h"
+#include "vk/instance/loader.h"
 
 using namespace felsite;
 using namespace felsite::vk;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "dispatch/hazard_oracle.h"
+#include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 #include "vk/counting_sequence.h"
 

@@ -1,0 +1,48 @@
+#include "base/deadline.h"
+
+#include <algorithm>
+
+namespace felsite::base {
+
+using Clock = std::chrono::steady_clock;
+
+Deadline::Deadline(const std::optional<std::chrono::nanoseconds>& timeout) {
+  if (!timeout) return;
+  const Clock::time_point now = Clock::now();
+  if (*timeout >= Clock::time_point::max() - now) return;
+  // Of a time before this one it could be too long ago to be counted.
+  end_ = now + std::max(*timeout, std::chrono::nanoseconds::zero());
+}
+
+std::chrono::nanoseconds Deadline::left() const {
+  if (!end_) return std::chrono::nanoseconds::max();
+  return std::max<std::chrono::nanoseconds>(*end_ - Clock::now(), {});
+}
+
+Error timeout_error() {
+  return Error{.code = ErrorCode::Timeout,
+               .message = "The program did not finish within the timeout.",
+               .fix = "allow more time, or run a smaller grid.",
+               .context = {}};
+}
+
+Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout) {
+  if (timeout && timeout->count() <= 0) return std::unexpected(timeout_error());
+  return {};
+}
+
+std::optional<Error> reason_to_end(const Deadline& deadline, const StopFlag* stop) {
+  if (deadline.is_over()) return timeout_error();
+  using Reason = StopFlag::Reason;
+  const Reason reason = stop == nullptr ? Reason::None : stop->reason();
+  if (reason == Reason::None) return std::nullopt;
+  const bool closing = reason == Reason::Closing;
+  return Error{.code = ErrorCode::DispatchFailed,
+               .message = closing ? "The backend was shut down before the dispatch had ended."
+                                  : "The dispatch was dropped before its end.",
+               .fix = closing ? "wait for a dispatch before shutting its backend down."
+                              : "keep a dispatch whose results are wanted, and wait for it.",
+               .context = {}};
+}
+
+}  // namespace felsite::base

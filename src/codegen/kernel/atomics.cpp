@@ -1,0 +1,196 @@
+// Atomics and barriers: the scopes and semantics they need, and no more.
+#include "codegen/kernel/buffers.h"
+#include "codegen/values/float_bits.h"
+
+namespace felsite::codegen {
+namespace {
+
+using ir::AtomicOp;
+using ir::Ordering;
+using ir::Type;
+using spv::Op;
+using spv::StorageClass;
+
+constexpr auto kAcquire = spv::MemorySemanticsMask::Acquire;
+constexpr auto kRelease = spv::MemorySemanticsMask::Release;
+constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
+
+Op opcode(AtomicOp op, Type type) {
+  const bool with_sign = is_signed(type);
+  switch (op) {
+    case AtomicOp::Add:
+      return Op::OpAtomicIAdd;
+    case AtomicOp::Sub:
+      return Op::OpAtomicISub;
+    case AtomicOp::Or:
+      return Op::OpAtomicOr;
+    case AtomicOp::And:
+      return Op::OpAtomicAnd;
+    case AtomicOp::Xor:
+      return Op::OpAtomicXor;
+    case AtomicOp::Min:
+      return with_sign ? Op::OpAtomicSMin : Op::OpAtomicUMin;
+    case AtomicOp::Max:
+      return with_sign ? Op::OpAtomicSMax : Op::OpAtomicUMax;
+    case AtomicOp::Exchange:
+      return Op::OpAtomicExchange;
+    case AtomicOp::CompareExchange:
+      return Op::OpAtomicCompareExchange;
+  }
+  return Op::OpNop;
+}
+
+}  // namespace
+
+// Between invocations of one dispatch: in Vulkan's memory model the queue family is enough, and
+// device scope would be a feature of its own.
+Word Buffers::atomic_scope(const Storage& s) const {
+  if (s.storage == StorageClass::Workgroup) return e_.word(as_operand(spv::Scope::Workgroup));
+  const bool vulkan_model = e_.has(Feature::MemoryModel);
+  return e_.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+}
+
+std::uint32_t Buffers::memory_classes() const {
+  auto classes = as_operand(spv::MemorySemanticsMask::UniformMemory);
+  if (use_.workgroup_memory) classes |= as_operand(spv::MemorySemanticsMask::WorkgroupMemory);
+  return classes;
+}
+
+// Sequential consistency is not in Vulkan; acquire and release together are the most there is.
+Word Buffers::atomic_semantics(Ordering ordering) const {
+  std::uint32_t order = 0;
+  std::uint32_t visibility = 0;
+  const auto available = as_operand(spv::MemorySemanticsMask::MakeAvailable);
+  const auto visible = as_operand(spv::MemorySemanticsMask::MakeVisible);
+  switch (ordering) {
+    case Ordering::Relaxed:
+    case Ordering::GridSync:
+      return e_.word(0);
+    case Ordering::Acquire:
+      order = as_operand(kAcquire);
+      visibility = visible;
+      break;
+    case Ordering::Release:
+      order = as_operand(kRelease);
+      visibility = available;
+      break;
+    case Ordering::AcqRel:
+    case Ordering::SeqCst:
+      order = as_operand(kAcquireRelease);
+      visibility = available | visible;
+      break;
+  }
+  if (!e_.has(Feature::MemoryModel)) visibility = 0;
+  return e_.word(order | memory_classes() | visibility);
+}
+
+// Where a subgroup is all there is to wait for, a driver need not stop and resume the workgroup.
+void Buffers::barrier() {
+  const Word workgroup = e_.word(as_operand(spv::Scope::Workgroup));
+  const Word waits = use_.one_subgroup ? e_.word(as_operand(spv::Scope::Subgroup)) : workgroup;
+  std::uint32_t semantics = as_operand(kAcquireRelease) | memory_classes();
+  if (e_.has(Feature::MemoryModel)) {
+    semantics |= as_operand(spv::MemorySemanticsMask::MakeAvailable) |
+                 as_operand(spv::MemorySemanticsMask::MakeVisible);
+  }
+  e_.function().act(Op::OpControlBarrier, {waits.id(), workgroup.id(), e_.word(semantics).id()});
+}
+
+void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {
+  if (buffers.empty()) return;
+  const Word first = interface_.local_index();
+  const Word stride = interface_.workgroup_invocations();
+  for (const ir::BufferId id : buffers) {
+    const Storage& s = storage(id);
+    const Id zero = e_.module().constant_null(s.unit_type);
+    const auto units = as_operand(units_for(s.layout, program_.buffer(id).count));
+    e_.repeat(first, e_.word(units), stride, [&](Word unit) { store_unit(s, unit, zero); });
+  }
+}
+
+void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
+  store_zeros(buffers);
+  if (!buffers.empty()) barrier();
+}
+
+// The device's own addition of floats may round or flush otherwise, so the sum is formed here and
+// exchanged, until nobody came between.
+Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) {
+  const Id place = pointer(s, index);
+  const Word scope = atomic_scope(s);
+  const Word relaxed = e_.word(0);
+  const Id seen = e_.function().local(e_.type_word());
+  const Id first = e_.emit(Op::OpAtomicLoad, e_.type_word(), {place, scope.id(), relaxed.id()});
+  e_.store(seen, first);
+
+  FunctionWriter& f = e_.function();
+  SpirvModule& m = e_.module();
+  const Id header = m.new_id();
+  const Id body = m.new_id();
+  const Id next = m.new_id();
+  const Id merge = m.new_id();
+  f.branch(header);
+  f.begin(header);
+  f.loop_merge(merge, next);
+  f.branch(body);
+  f.begin(body);
+  const Word before = e_.as_word(e_.load(e_.type_word(), seen));
+  const Value old = value_from_bits(e_, Type::F32, before);
+  const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
+  const Id found = e_.emit(
+      Op::OpAtomicCompareExchange, e_.type_word(),
+      {place, scope.id(), relaxed.id(), relaxed.id(), word_bits_of_value(sum).id(), before.id()});
+  e_.store(seen, found);
+  f.branch(next);
+  f.begin(next);
+  const Flag done = e_.as_word(found) == before;
+  f.leave_unless((!done).id, header, merge);
+  f.begin(merge);
+  // A driver with a loop budget may have left before the exchange.
+  if (e_.mask().loop_budget != 0) {
+    e_.when(e_.as_word(found) != before, [&] { interface_.report_loop_budget(); });
+  }
+  return value_from_bits(e_, Type::F32, before).id();
+}
+
+Id Buffers::atomic_unchecked(AtomicOp op, Ordering ordering, const Storage& s, Word index,
+                             const std::optional<Value>& expected, const Value& value) {
+  const Word scope = atomic_scope(s);
+  const Word semantics = atomic_semantics(ordering);
+  SpirvModule& m = e_.module();
+  if (is_wide_integer(value.type)) m.need(spv::Capability::Int64Atomics);
+  if (value.type == Type::F32) {
+    if (e_.exact()) return add_float_exactly(s, index, value);
+    m.need(spv::Capability::AtomicFloat32AddEXT);
+    m.need_extension("SPV_EXT_shader_atomic_float_add");
+    return e_.emit(Op::OpAtomicFAddEXT, s.unit_type,
+                   {pointer(s, index), scope.id(), semantics.id(), value.id()});
+  }
+  const Id place = pointer(s, index);
+  if (op != AtomicOp::CompareExchange) {
+    return e_.emit(opcode(op, value.type), s.unit_type,
+                   {place, scope.id(), semantics.id(), value.id()});
+  }
+  // A failed exchange only reads: it cannot release.
+  const bool acquires = ordering != Ordering::Relaxed && ordering != Ordering::Release;
+  const Word failed = atomic_semantics(acquires ? Ordering::Acquire : Ordering::Relaxed);
+  return e_.emit(Op::OpAtomicCompareExchange, s.unit_type,
+                 {place, scope.id(), semantics.id(), failed.id(), value.id(), expected->id()});
+}
+
+Value Buffers::atomic(AtomicOp op, Ordering ordering, ir::BufferId buffer, Word index,
+                      const std::optional<Value>& expected, const Value& value, IndexBound bound) {
+  const Storage& s = storage(buffer);
+  const auto as_value = [&](Id id) -> Value {
+    if (value.type == Type::F32) return {value.type, e_.as_float(id)};
+    if (is_wide_integer(value.type)) return {value.type, e_.as_wide(id)};
+    return {value.type, e_.as_word(id)};
+  };
+  const auto act = [&] { return atomic_unchecked(op, ordering, s, index, expected, value); };
+  if (!needs_check(s, bound, true)) return as_value(act());
+  const Id type = e_.type_of(value.type);
+  const Id zero = lower_literal(e_, value.type, 0).id();
+  return as_value(e_.value_when(index < interface_.length(buffer), type, zero, act));
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,237 @@
+// Subgroup operations: native where the device's subgroups are those of the IR, consecutive
+// invocations, and otherwise through workgroup memory, where all invocations come together.
+#include "codegen/kernel/kernel_writer.h"
+
+namespace felsite::codegen {
+
+using ir::ReduceOp;
+using ir::Type;
+using spv::Op;
+
+namespace {
+
+ir::BinaryOp binary_of(ReduceOp op, Type type) {
+  const bool logical = type == Type::Bool;
+  switch (op) {
+    case ReduceOp::Add:
+      return ir::BinaryOp::Add;
+    case ReduceOp::Mul:
+      return ir::BinaryOp::Mul;
+    case ReduceOp::Min:
+      return ir::BinaryOp::Min;
+    case ReduceOp::Max:
+      return ir::BinaryOp::Max;
+    case ReduceOp::And:
+      return logical ? ir::BinaryOp::And : ir::BinaryOp::BitAnd;
+    case ReduceOp::Or:
+      return logical ? ir::BinaryOp::Or : ir::BinaryOp::BitOr;
+    case ReduceOp::Xor:
+      return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
+  }
+  return ir::BinaryOp::Add;
+}
+
+Op native_reduction(ReduceOp op, bool with_sign) {
+  switch (op) {
+    case ReduceOp::Add:
+      return Op::OpGroupNonUniformIAdd;
+    case ReduceOp::Mul:
+      return Op::OpGroupNonUniformIMul;
+    case ReduceOp::Min:
+      return with_sign ? Op::OpGroupNonUniformSMin : Op::OpGroupNonUniformUMin;
+    case ReduceOp::Max:
+      return with_sign ? Op::OpGroupNonUniformSMax : Op::OpGroupNonUniformUMax;
+    case ReduceOp::And:
+      return Op::OpGroupNonUniformBitwiseAnd;
+    case ReduceOp::Or:
+      return Op::OpGroupNonUniformBitwiseOr;
+    case ReduceOp::Xor:
+      return Op::OpGroupNonUniformBitwiseXor;
+  }
+  return Op::OpNop;
+}
+
+}  // namespace
+
+Value KernelWriter::subgroup(const ir::Expr& expr, std::span<const Value> operands) {
+  const bool native = plan_.subgroups == Subgroups::Native;
+  if (expr.kind == ir::ExprKind::SubgroupBallot) {
+    const Flag condition = operands[0].flag();
+    return native ? native_ballot(condition) : emulated_ballot(condition);
+  }
+  if (expr.kind == ir::ExprKind::SubgroupShuffle) {
+    const Word lane = operands[1].word();
+    return native ? native_shuffle(operands[0], lane) : emulated_shuffle(operands[0], lane);
+  }
+  return native ? native_reduce(expr.reduce(), operands[0])
+                : emulated_reduce(expr.reduce(), operands[0]);
+}
+
+Word KernelWriter::subgroup_lane() {
+  return modulo(interface_.local_index(), e_.word(e_.mask().subgroup_size));
+}
+
+Value KernelWriter::native_ballot(Flag condition) {
+  e_.module().need(spv::Capability::GroupNonUniform);
+  e_.module().need(spv::Capability::GroupNonUniformBallot);
+  const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
+  const Id type = e_.module().type_vector(e_.type_word(), 4);
+  const Id votes = e_.emit(Op::OpGroupNonUniformBallot, type, {scope.id(), condition.id});
+  const Word low = e_.as_word(e_.emit(Op::OpCompositeExtract, e_.type_word(), {votes, 0}));
+  const Word high = e_.as_word(e_.emit(Op::OpCompositeExtract, e_.type_word(), {votes, 1}));
+  return {Type::U64, wide(low, high)};
+}
+
+// The value that an active lane has; words are shuffled, whatever the type is held in.
+Value KernelWriter::lane_value(const Value& value, Word lane) {
+  e_.module().need(spv::Capability::GroupNonUniformShuffle);
+  const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
+  const auto shuffled = [&](Word word) {
+    return e_.as_word(
+        e_.emit(Op::OpGroupNonUniformShuffle, e_.type_word(), {scope.id(), word.id(), lane.id()}));
+  };
+  const auto shuffled_wide = [&](Wide wide_value) {
+    const Word low = shuffled(low_word(wide_value));
+    return wide(low, shuffled(high_word(wide_value)));
+  };
+  const Type type = value.type;
+  if (type == Type::Bool) {
+    return {type, shuffled(select(value.flag(), e_.word(1), e_.word(0))) != 0U};
+  }
+  if (is_wide_integer(type)) return {type, shuffled_wide(value.wide())};
+  if (type == Type::F64)
+    return {type, double_from_bits(shuffled_wide(codegen::bits(value.real64())))};
+  if (ir::is_float(type)) return {type, float_from_bits(shuffled(codegen::bits(value.real())))};
+  return {type, shuffled(value.word())};
+}
+
+Value KernelWriter::native_shuffle(const Value& value, Word lane) {
+  const Wide active = native_ballot(e_.flag(true)).wide();
+  const Flag in_range = lane < e_.mask().subgroup_size;
+  const Word safe = select(in_range, lane, e_.word(0));
+  const Flag readable = in_range && ((low_word(active >> safe) & 1U) != 0U);
+  return lower_select(readable, lane_value(value, safe), lower_literal(e_, value.type, 0));
+}
+
+// Words by one instruction; everything else lane by lane, which for floats is also the order that
+// is asked for.
+Value KernelWriter::native_reduce(ReduceOp op, const Value& value) {
+  const Type type = value.type;
+  const bool is_word = type == Type::U32 || type == Type::I32 || type == Type::Bool;
+  if (is_word && e_.has(Feature::SubgroupArithmetic)) {
+    e_.module().need(spv::Capability::GroupNonUniform);
+    e_.module().need(spv::Capability::GroupNonUniformArithmetic);
+    const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
+    const Word operand =
+        type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
+    const Word result =
+        e_.as_word(e_.emit(native_reduction(op, is_signed(type)), e_.type_word(),
+                           {scope.id(), as_operand(spv::GroupOperation::Reduce), operand.id()}));
+    return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
+  }
+  const Wide active = native_ballot(e_.flag(true)).wide();
+  const Slot sum = new_slot(type, false);
+  const Id begun = e_.function().local(e_.type_bool());
+  e_.store(begun, e_.flag(false).id);
+  store_slot(sum, value);
+  const Word width = e_.word(e_.mask().subgroup_size);
+  const Word ended = e_.repeat(e_.word(0), width, e_.word(1), [&](Word lane) {
+    const Flag is_active = (low_word(active >> lane) & 1U) != 0U;
+    // An inactive lane may not be read, so this one is read in its stead, and not used.
+    const Value next = lane_value(value, select(is_active, lane, subgroup_lane()));
+    const Flag first = !e_.as_flag(e_.load(e_.type_bool(), begun));
+    const Value so_far = load_slot(sum, type);
+    const Value combined = lower_binary(binary_of(op, type), so_far, next);
+    const Value extended = lower_select(first, next, combined);
+    store_slot(sum, lower_select(is_active, extended, so_far));
+    e_.store(begun, (!first || is_active).id);
+  });
+  check_loop_ended(ended, width);
+  return load_slot(sum, type);
+}
+
+// Everyone's value, in workgroup memory; all invocations come here together.
+void KernelWriter::exchange(const Value& value) {
+  if (exchange_memory_ == 0) {
+    std::uint32_t invocations = 1;
+    for (const std::uint32_t extent : program_.workgroup_size()) invocations *= extent;
+    exchange_memory_ = buffers_.workgroup_words(invocations * 2, "exchange");
+  }
+  Word low;
+  Word high = e_.word(0);
+  if (value.type == Type::Bool) {
+    low = select(value.flag(), e_.word(1), e_.word(0));
+  } else if (is_wide_integer(value.type) || value.type == Type::F64) {
+    const Wide both = value.type == Type::F64 ? codegen::bits(value.real64()) : value.wide();
+    low = low_word(both);
+    high = high_word(both);
+  } else {
+    low = ir::is_float(value.type) ? codegen::bits(value.real()) : value.word();
+  }
+  const Word place = interface_.local_index() << 1;
+  buffers_.barrier();  // what was exchanged before has been read
+  buffers_.store_workgroup_word(exchange_memory_, place, low);
+  buffers_.store_workgroup_word(exchange_memory_, place + 1U, high);
+  buffers_.barrier();
+}
+
+Value KernelWriter::exchanged(Type type, Word invocation) {
+  const Word place = invocation << 1;
+  const Word low = buffers_.load_workgroup_word(exchange_memory_, place);
+  if (type == Type::Bool) return {type, low != 0U};
+  if (is_wide_integer(type) || type == Type::F64) {
+    const Wide both = wide(low, buffers_.load_workgroup_word(exchange_memory_, place + 1U));
+    if (type == Type::F64) return {type, double_from_bits(both)};
+    return {type, both};
+  }
+  if (ir::is_float(type)) return {type, float_from_bits(low)};
+  return {type, low};
+}
+
+// `body(lane, invocation)` for the lanes there are: the last subgroup of a workgroup may be short.
+template <class Body>
+void KernelWriter::each_lane_of_subgroup(Body body) {
+  const Word base = interface_.local_index() - subgroup_lane();
+  const Word left = interface_.workgroup_invocations() - base;
+  const Word width = min(e_.word(e_.mask().subgroup_size), left);
+  const Word ended =
+      e_.repeat(e_.word(0), width, e_.word(1), [&](Word lane) { body(lane, base + lane); });
+  check_loop_ended(ended, width);
+}
+
+Value KernelWriter::emulated_ballot(Flag condition) {
+  exchange({Type::Bool, condition});
+  const Slot votes = new_slot(Type::U64, false);
+  store_slot(votes, lower_literal(e_, Type::U64, 0));
+  each_lane_of_subgroup([&](Word lane, Word invocation) {
+    const Flag vote = exchanged(Type::Bool, invocation).flag();
+    const Wide bit = widen(select(vote, e_.word(1), e_.word(0))) << lane;
+    store_slot(votes, {Type::U64, load_slot(votes, Type::U64).wide() | bit});
+  });
+  return load_slot(votes, Type::U64);
+}
+
+Value KernelWriter::emulated_shuffle(const Value& value, Word lane) {
+  exchange(value);
+  const Word base = interface_.local_index() - subgroup_lane();
+  const Flag in_range = lane < e_.mask().subgroup_size;
+  const Word source = base + select(in_range, lane, e_.word(0));
+  const Flag readable = in_range && source < interface_.workgroup_invocations();
+  const Word safe = select(readable, source, base);
+  return lower_select(readable, exchanged(value.type, safe), lower_literal(e_, value.type, 0));
+}
+
+Value KernelWriter::emulated_reduce(ReduceOp op, const Value& value) {
+  exchange(value);
+  const Slot sum = new_slot(value.type, false);
+  store_slot(sum, value);
+  each_lane_of_subgroup([&](Word lane, Word invocation) {
+    const Value next = exchanged(value.type, invocation);
+    const Value so_far = load_slot(sum, value.type);
+    const Value combined = lower_binary(binary_of(op, value.type), so_far, next);
+    store_slot(sum, lower_select(lane == 0U, next, combined));
+  });
+  return load_slot(sum, value.type);
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,32 @@
+#include "codegen/plan/plan.h"
+#include "ir/analysis/effects.h"
+
+namespace felsite::codegen {
+
+MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes) {
+  const ir::Program& program = segment.program;
+  const ir::Effects effects = ir::effects_of(program, nodes);
+  MemoryUse use;
+  use.written.assign(program.buffers().size(), false);
+  for (const ir::BufferId id : effects.writes) use.written[id] = true;
+  for (const ir::BufferId id : effects.atomics) use.written[id] = true;
+  const bool in_passes = segment.one_workgroup && segment.one_workgroup->passes;
+  if (in_passes) {
+    const PassLoop& passes = *segment.one_workgroup->passes;
+    use.written[passes.control] = true;
+    if (passes.changed) use.written[*passes.changed] = true;
+  }
+  std::vector<bool> used = use.written;
+  for (const ir::BufferId id : effects.reads) used[id] = true;
+  for (ir::BufferId id = 0; id < used.size(); ++id) {
+    if (used[id] && program.buffer(id).access == ir::Access::Workgroup) {
+      use.workgroup_buffers.push_back(id);
+    }
+  }
+  use.invocations_communicate = program.facts().has_barrier || program.facts().has_grid_sync ||
+                                program.facts().has_atomics || in_passes;
+  use.workgroup_memory = !use.workgroup_buffers.empty() || in_passes;
+  return use;
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,102 @@
+// What is decided about a segment before a word of it is written: plain data from small analyses,
+// each in a file of its own. The writer follows it and decides nothing.
+#pragma once
+
+#include <vector>
+
+#include "codegen/plan/folding.h"
+#include "codegen/plan/memory_use.h"
+#include "felsite/kernel.h"
+#include "ir/analysis/uniformity.h"
+
+namespace felsite::codegen {
+
+// Which accesses stay within their buffers.
+struct IndexBounds {
+  std::vector<IndexBound> exprs;  // by ExprId: of loads and atomics
+  std::vector<IndexBound> nodes;  // by NodeId: of stores
+};
+IndexBounds prove_indices(const ir::Program& program, ir::NodeRange nodes,
+                          const Capabilities& mask);
+
+// How barriers are kept where every invocation reaches them, although some have returned.
+struct RunPlan {
+  bool needed = false;
+  std::vector<bool> has_barrier;  // by NodeId: it is one, or holds one
+  std::vector<bool> persistent;   // by VarId: read outside the run that declares it
+  // By NodeId: a grid barrier, or an If or Loop around one, in a program that traps. Segments end
+  // there, and a trap of an earlier one comes first.
+  std::vector<bool> cut;
+};
+// In a folded grid there are several workgroups in the one that runs, and maybe several invocations
+// in a lane, which need runs even without barriers.
+RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
+                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding);
+
+// How loops keep within a driver's loop budget.
+struct LoopPlan {
+  std::vector<std::uint32_t> unrolled;  // by NodeId: copies of the body in one trip
+  bool checked = false;                 // every loop is checked after it ended
+  bool counts_on_size = false;          // how often workgroup memory is zeroed was counted
+};
+// `turns`: invocations of a lane. `taken`: trips of the budget that are for other loops, if that is
+// known.
+LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
+                    std::uint32_t turns, const Capabilities& mask,
+                    std::optional<std::uint32_t> taken);
+// Loops over the turns of a lane, at most, that a construct with a barrier brings: for the runs
+// before and behind it, for one in each of its bodies, and for its condition or bounds.
+inline constexpr std::uint32_t kTurnLoops = 5;
+// Whether there are loops in it whose trips cannot be told from the nodes of the entry.
+bool has_untold_loops(const ir::Program& program);
+
+// How many passes one dispatch may run on a driver with a loop budget.
+struct PassPlan {
+  bool limited = false;   // there is a budget
+  bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one pass
+  std::vector<std::uint32_t> counted;  // by NodeId, of loops whose trips are counted: 1, 2, ...
+  std::uint32_t counted_loops = 0;
+};
+PassPlan plan_passes(const Segment& segment, const Capabilities& mask);
+// Loop trips around a pass, at most: for zeros, and of the loop of the passes itself. Without those
+// for a buffer whose length is not known.
+std::uint32_t trips_around_pass(const Segment& segment, std::uint32_t lanes);
+
+MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
+// Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.
+std::vector<ir::BufferId> buffers_to_zero(const ir::Program& program, ir::NodeRange nodes,
+                                          const MemoryUse& use);
+
+// How subgroup operations are done.
+enum class Subgroups : std::uint8_t { Native, Emulated };
+
+struct Plan {
+  ir::NodeRange nodes;
+  std::optional<Folding> folding;
+  std::uint32_t lanes = 1;  // of the workgroup that runs
+  std::uint32_t turns = 1;  // invocations of a lane
+  IndexBounds bounds;
+  LoopPlan loops;
+  PassPlan passes;
+  RunPlan runs;
+  MemoryUse memory;
+  std::vector<ir::BufferId> zeroed;
+  Subgroups subgroups = Subgroups::Native;
+};
+
+// Whether the segment keeps the rules of what it says beside its program.
+Result<void> check_segment(const Segment& segment);
+
+// What the program needs and the mask has not, or what exceeds the device's limits.
+Result<void> check_requirements(const Segment& segment, const Plan& plan,
+                                const ir::UniformityMap& uniformity, const Capabilities& mask);
+
+// The same for what is known only of the finished kernel.
+Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kernel,
+                                 const DeviceLimits& limits);
+
+// Whether every subgroup operation can be native: the features are there, and a subgroup is a run
+// of consecutive invocations.
+bool has_native_subgroups(const ir::Program& program, const Capabilities& mask);
+
+}  // namespace felsite::codegen

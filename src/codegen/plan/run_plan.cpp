@@ -1,0 +1,127 @@
+#include "codegen/plan/plan.h"
+
+namespace felsite::codegen {
+namespace {
+
+using ir::ExprKind;
+using ir::NodeId;
+using ir::NodeKind;
+
+constexpr std::uint32_t kEntryPoint = 0xFFFF'FFFFU;  // not in a run
+
+bool ends_invocation(NodeKind kind) { return kind == NodeKind::Return || kind == NodeKind::Trap; }
+
+// Marks the barriers, or of them only the grid's, and everything around one.
+std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes, bool of_grid) {
+  std::vector<bool> holds(program.nodes().size(), false);
+  std::vector<NodeId> open;
+  for (NodeId id = nodes.begin; id < nodes.end; ++id) {
+    while (!open.empty() && program.node(open.back()).end <= id) open.pop_back();
+    const ir::Node& node = program.node(id);
+    const bool counts =
+        node.kind == NodeKind::Barrier && (!of_grid || node.ordering() == ir::Ordering::GridSync);
+    if (counts) {
+      holds[id] = true;
+      // An outer node that is marked has all of its own marked.
+      for (auto outer = open.rbegin(); outer != open.rend() && !holds[*outer]; ++outer) {
+        holds[*outer] = true;
+      }
+    }
+    if (ir::info(node.kind).has_body) open.push_back(id);
+  }
+  return holds;
+}
+
+// Grid barriers, and the branches and loops around one.
+std::vector<bool> find_cuts(const ir::Program& program, ir::NodeRange nodes) {
+  std::vector<bool> cut = find_barriers(program, nodes, true);
+  for (NodeId id = nodes.begin; id < nodes.end; ++id) {
+    const NodeKind kind = program.node(id).kind;
+    if (kind == NodeKind::Block || kind == NodeKind::Region) cut[id] = false;
+  }
+  return cut;
+}
+
+// Whether an invocation can come to a barrier that another one has left for good: one stands
+// behind a divergent exit, or in a loop with one. The end of what is cut is such a barrier.
+bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const RunPlan& plan,
+                          const ir::UniformityMap& uniformity, ir::Uniformity together) {
+  const std::vector<bool>& holds_barrier = plan.has_barrier;
+  bool left = false;
+  NodeId loop_end = nodes.begin;  // of the outermost loop with a barrier around here
+  std::vector<NodeId> cut_ends;   // of what is cut around here
+  for (NodeId id = nodes.begin; id < nodes.end; ++id) {
+    const ir::Node& node = program.node(id);
+    while (!cut_ends.empty() && cut_ends.back() <= id) {
+      if (left) return true;
+      cut_ends.pop_back();
+    }
+    if (plan.cut[id] && node.kind != NodeKind::Barrier) cut_ends.push_back(node.end);
+    if (node.kind == NodeKind::Loop && holds_barrier[id] && id >= loop_end) loop_end = node.end;
+    if (node.kind == NodeKind::Barrier && left) return true;
+    if (ends_invocation(node.kind) && uniformity.control[id] > together) {
+      if (id < loop_end) return true;
+      left = true;
+    }
+  }
+  return left && !cut_ends.empty();
+}
+
+// The run each node is in, numbered from 0: what stands between two barriers at one level.
+std::vector<std::uint32_t> number_runs(const ir::Program& program, ir::NodeRange nodes,
+                                       const std::vector<bool>& holds_barrier) {
+  std::vector<std::uint32_t> run_of(program.nodes().size(), kEntryPoint);
+  std::uint32_t run = 0;
+  NodeId id = nodes.begin;
+  while (id < nodes.end) {
+    if (holds_barrier[id]) {
+      ++run;
+      ++id;  // into its body
+      continue;
+    }
+    const NodeId end = program.node(id).end;
+    for (; id < end; ++id) run_of[id] = run;
+  }
+  return run_of;
+}
+
+}  // namespace
+
+RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
+                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding) {
+  RunPlan plan;
+  plan.has_barrier.assign(program.nodes().size(), false);
+  plan.cut.assign(program.nodes().size(), false);
+  plan.persistent.assign(program.vars().size(), false);
+  plan.needed = folding && folding->turns > 1;
+  if (program.facts().has_barrier || program.facts().has_grid_sync) {
+    const ir::Uniformity together = folding ? ir::Uniformity::Grid : ir::Uniformity::Workgroup;
+    plan.has_barrier = find_barriers(program, nodes, false);
+    if (program.facts().has_grid_sync && program.facts().has_trap) {
+      plan.cut = find_cuts(program, nodes);
+    }
+    plan.needed = plan.needed || exits_before_barrier(program, nodes, plan, uniformity, together);
+  }
+  if (!plan.needed) return plan;
+
+  const std::vector<std::uint32_t> run_of = number_runs(program, nodes, plan.has_barrier);
+  std::vector<std::uint32_t> declared_in(program.vars().size(), kEntryPoint);
+  for (NodeId id = nodes.begin; id < nodes.end; ++id) {
+    const ir::Node& node = program.node(id);
+    const auto mark = [&](ir::VarId variable) {
+      if (declared_in[variable] != run_of[id]) plan.persistent[variable] = true;
+    };
+    for (const ir::ExprId root : program.expressions(id)) {
+      for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
+        if (program.expr(row).kind == ExprKind::Var) mark(program.expr(row).ref);
+      }
+    }
+    if (node.kind == NodeKind::Assign) mark(node.ref);
+    if (node.kind == NodeKind::Let || node.kind == NodeKind::Loop) {
+      declared_in[node.ref] = run_of[id];
+    }
+  }
+  return plan;
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,162 @@
+// What a segment says beside its program has rules that validation does not know.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "arithmetic/fold.h"
+#include "base/try.h"
+#include "codegen/plan/plan.h"
+#include "ir/analysis/effects.h"
+
+namespace felsite::codegen {
+namespace {
+
+using ir::ExprKind;
+using ir::NodeKind;
+
+std::unexpected<Error> refuse(const ir::Program& program, std::string message, std::string fix) {
+  Error error{.code = ErrorCode::InvalidProgram,
+              .message = std::move(message),
+              .fix = std::move(fix),
+              .context = {}};
+  error.context.program = program.name();
+  return std::unexpected(std::move(error));
+}
+
+// Literals are found as the writer finds them: by folding, and through names for them.
+class ParameterReads {
+ public:
+  ParameterReads(const ir::Program& program, ir::BufferId parameters)
+      : program_(program), parameters_(parameters), names_(program.vars().size()) {}
+
+  Result<void> check() {
+    const ir::NodeRange entry = program_.entry();
+    for (ir::NodeId id = entry.begin; id < entry.end; ++id) {
+      const ir::Node& node = program_.node(id);
+      const bool copies_from =
+          node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      const bool is_read_whole =
+          (copies_from && node.ref2 == parameters_) ||
+          (node.kind == NodeKind::IndirectDispatch && node.ref == parameters_);
+      if (is_read_whole) return refuse_read();
+      for (const ir::ExprId root : program_.expressions(id)) {
+        FELSITE_TRY(const auto value, visit(root));
+        const bool names_it = node.kind == NodeKind::Let && !program_.var(node.ref).assigned;
+        if (names_it) names_[node.ref] = value;
+      }
+    }
+    return {};
+  }
+
+ private:
+  using Known = std::optional<ir::Literal>;
+
+  Result<Known> visit(ir::ExprId root) {
+    for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
+      const ir::Expr& expr = program_.expr(id);
+      const std::size_t first = stack_.size() - program_.operands(id).size();
+      const std::span<const Known> operands = std::span(stack_).subspan(first);
+      if (expr.kind == ExprKind::Load && expr.ref == parameters_ && !operands[0]) {
+        return refuse_read();
+      }
+      Known value = expr.kind == ExprKind::Var ? names_[expr.ref] : folded(id, operands);
+      stack_.resize(first);
+      stack_.push_back(value);
+    }
+    const Known result = stack_.back();
+    stack_.pop_back();
+    return result;
+  }
+
+  Known folded(ir::ExprId id, std::span<const Known> operands) const {
+    std::vector<ir::Literal> literals;
+    for (const Known& operand : operands) {
+      if (!operand) return std::nullopt;
+      literals.push_back(*operand);
+    }
+    return arithmetic::fold(program_, id, literals);
+  }
+
+  std::unexpected<Error> refuse_read() const {
+    return refuse(program_,
+                  fmt::format("`{}` holds the segment's parameters and is read other than at "
+                              "literal indices.",
+                              program_.buffer(parameters_).name),
+                  "read each parameter at its own literal index.");
+  }
+
+  const ir::Program& program_;
+  const ir::BufferId parameters_;
+  std::vector<Known> names_;  // by VarId: of literals
+  std::vector<Known> stack_;
+};
+
+Result<void> check_parameters(const ir::Program& program, ir::BufferId parameters) {
+  if (parameters >= program.buffers().size()) {
+    return refuse(program, "The segment's parameters are no buffer of the program.",
+                  "name one of its buffers.");
+  }
+  const ir::BufferDecl& buffer = program.buffer(parameters);
+  const bool is_constant =
+      buffer.access == ir::Access::ReadOnly || buffer.access == ir::Access::Uniform;
+  if (!is_constant || buffer.element != ir::Type::U32 || buffer.count == 0) {
+    return refuse(program, fmt::format("`{}` cannot hold the segment's parameters.", buffer.name),
+                  "declare it as readonly or uniform, of u32, with a fixed count.");
+  }
+  return ParameterReads(program, parameters).check();
+}
+
+bool is_word_storage(const ir::BufferDecl& buffer) {
+  return buffer.element == ir::Type::U32 &&
+         (buffer.access == ir::Access::ReadWrite || buffer.access == ir::Access::WriteOnly);
+}
+
+Result<void> check_passes(const Segment& segment, const PassLoop& passes) {
+  const ir::Program& program = segment.program;
+  const std::size_t buffers = program.buffers().size();
+  if (passes.control >= buffers || (passes.changed && *passes.changed >= buffers)) {
+    return refuse(program, "A buffer of the passes is no buffer of the program.",
+                  "name one of its buffers.");
+  }
+  const ir::BufferDecl& control = program.buffer(passes.control);
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  bool is_used = passes.changed == passes.control || segment.parameters == passes.control;
+  for (const auto* list : {&effects.reads, &effects.writes, &effects.atomics}) {
+    is_used = is_used || std::ranges::binary_search(*list, passes.control);
+  }
+  if (is_used || control.access != ir::Access::ReadWrite || control.element != ir::Type::U32 ||
+      control.count != 4) {
+    return refuse(program, fmt::format("`{}` cannot control the passes.", control.name),
+                  "declare a readwrite u32[4] that nothing else uses.");
+  }
+  if (!passes.changed || is_word_storage(program.buffer(*passes.changed))) return {};
+  return refuse(program,
+                fmt::format("`{}` cannot tell whether a pass changed something.",
+                            program.buffer(*passes.changed).name),
+                "use a u32 buffer that the program can write.");
+}
+
+Result<void> check_one_workgroup(const Segment& segment) {
+  if (segment.grid_in_parts) {
+    return refuse(segment.program, "A grid in parts is not one workgroup.",
+                  "ask for one or the other.");
+  }
+  if (std::ranges::count(segment.one_workgroup->grid, 0U) != 0) {
+    return refuse(segment.program, "A grid without workgroups cannot run as one.",
+                  "give each axis at least one workgroup.");
+  }
+  const auto& passes = segment.one_workgroup->passes;
+  return passes ? check_passes(segment, *passes) : Result<void>{};
+}
+
+}  // namespace
+
+Result<void> check_segment(const Segment& segment) {
+  if (segment.one_workgroup) {
+    FELSITE_CHECK(check_one_workgroup(segment));
+  }
+  if (!segment.parameters) return {};
+  return check_parameters(segment.program, *segment.parameters);
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,58 @@
+#include "codegen/spirv/function_writer.h"
+
+namespace felsite::codegen {
+
+FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types)
+    : module_(module), id_(module.new_id()) {
+  const Id type = module.type_function(result_type, param_types);
+  head_.add(spv::Op::OpFunction, {result_type, id_, 0, type});
+  for (const Id param_type : param_types) {
+    params_.push_back(module.new_id());
+    head_.add(spv::Op::OpFunctionParameter, {param_type, params_.back()});
+  }
+  entry_ = module.new_id();
+  // What is read at the start stands in a block of its own, so that it dominates all others.
+  first_ = module.new_id();
+  block_ = first_;
+  body_.add(spv::Op::OpLabel, {block_});
+}
+
+Id FunctionWriter::local(Id type) {
+  constexpr auto kStorage = spv::StorageClass::Function;
+  const Id pointer = module_.type_pointer(kStorage, type);
+  const Id id = module_.new_id();
+  variables_.add(spv::Op::OpVariable, {pointer, id, static_cast<std::uint32_t>(kStorage)});
+  return id;
+}
+
+Id FunctionWriter::emit_into(Instructions& where, spv::Op op, Id type,
+                             std::initializer_list<std::uint32_t> first,
+                             std::span<const std::uint32_t> rest) {
+  const Id id = module_.new_id();
+  where.add_with_result(op, type, id, first, rest);
+  return id;
+}
+
+void FunctionWriter::begin(Id label) {
+  assert(!open_);
+  body_.add(spv::Op::OpLabel, {label});
+  block_ = label;
+  open_ = true;
+}
+
+void FunctionWriter::branch_if(Id condition, Id if_true, Id if_false, Id merge) {
+  act(spv::Op::OpSelectionMerge, {merge, 0});
+  terminate(spv::Op::OpBranchConditional, {condition, if_true, if_false});
+}
+
+void FunctionWriter::finish() {
+  assert(!open_);
+  head_.add(spv::Op::OpLabel, {entry_});
+  head_.append(variables_);
+  head_.append(prologue_);
+  head_.add(spv::Op::OpBranch, {first_});
+  body_.add(spv::Op::OpFunctionEnd, {});
+  module_.add_function(std::move(head_), std::move(body_));
+}
+
+}  // namespace felsite::codegen

@@ -1,0 +1,70 @@
+// The entry points of value.h that go by the type of their operands.
+#include "codegen/values/float_arithmetic.h"
+#include "codegen/values/float_bits.h"
+#include "codegen/values/integer_arithmetic.h"
+#include "codegen/values/value.h"
+
+namespace felsite::codegen {
+namespace {
+
+using ir::BinaryOp;
+using ir::Type;
+using ir::UnaryOp;
+
+Value lower_bool_binary(BinaryOp op, const Value& a, const Value& b) {
+  if (op == BinaryOp::And) return {Type::Bool, a.flag() && b.flag()};
+  if (op == BinaryOp::Or) return {Type::Bool, a.flag() || b.flag()};
+  if (op == BinaryOp::Eq) return {Type::Bool, a.flag() == b.flag()};
+  return {Type::Bool, a.flag() != b.flag()};
+}
+
+}  // namespace
+
+Value lower_literal(Emitter& e, Type type, std::uint64_t bits) {
+  const auto word = static_cast<std::uint32_t>(bits);
+  switch (type) {
+    case Type::Bool:
+      return {type, e.flag(bits != 0)};
+    case Type::U8:
+    case Type::U16:
+    case Type::U32:
+    case Type::I32:
+      return {type, e.word(word)};
+    case Type::I8:
+      return {type, e.word(static_cast<std::uint32_t>(static_cast<std::int8_t>(bits)))};
+    case Type::I16:
+      return {type, e.word(static_cast<std::uint32_t>(static_cast<std::int16_t>(bits)))};
+    case Type::U64:
+    case Type::I64:
+      return {type, e.wide(bits)};
+    case Type::F16:
+    case Type::BF16:
+    case Type::F32:
+      return {type, e.number(static_cast<float>(ir::float_value({type, bits})))};
+    case Type::F64:
+      return {type, e.number(std::bit_cast<double>(bits))};
+    case Type::None:
+      break;
+  }
+  return {};
+}
+
+Value lower_binary(BinaryOp op, Value a, Value b) {
+  if (a.type == Type::Bool) return lower_bool_binary(op, a, b);
+  return ir::is_float(a.type) ? lower_float_binary(op, a, b) : lower_integer_binary(op, a, b);
+}
+
+Value lower_unary(UnaryOp op, Value a) {
+  if (a.type == Type::Bool) return {Type::Bool, !a.flag()};
+  return ir::is_float(a.type) ? lower_float_unary(op, a) : lower_integer_unary(op, a);
+}
+
+Value lower_select(Flag condition, Value a, Value b) {
+  if (a.type == Type::Bool) return {a.type, select(condition, a.flag(), b.flag())};
+  if (is_wide_integer(a.type)) return {a.type, select(condition, a.wide(), b.wide())};
+  if (a.type == Type::F64) return {a.type, select(condition, a.real64(), b.real64())};
+  if (ir::is_float(a.type)) return {a.type, select(condition, a.real(), b.real())};
+  return {a.type, select(condition, a.word(), b.word())};
+}
+
+}  // namespace felsite::codegen

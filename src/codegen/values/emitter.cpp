@@ -1,0 +1,71 @@
+#include "codegen/values/emitter.h"
+
+namespace felsite::codegen {
+
+Emitter::Emitter(const Capabilities& mask, bool exact, bool names)
+    : mask_(mask), exact_(exact), module_(mask.spirv_version, names) {
+  types_.boolean = module_.type_bool();
+  types_.word = module_.type_uint(32);
+  module_.need(spv::Capability::Shader);
+}
+
+Id Emitter::type_double() {
+  module_.need(spv::Capability::Float64);
+  return module_.type_float(64);
+}
+
+Id Emitter::type_wide() {
+  module_.need(spv::Capability::Int64);
+  return module_.type_uint(64);
+}
+
+Id Emitter::type_word_pair() { return module_.type_vector(type_word(), 2); }
+
+Id Emitter::type_of(ir::Type type) {
+  switch (type) {
+    case ir::Type::Bool:
+      return type_bool();
+    case ir::Type::U8:
+    case ir::Type::I8:
+    case ir::Type::U16:
+    case ir::Type::I16:
+    case ir::Type::U32:
+    case ir::Type::I32:
+      return type_word();
+    case ir::Type::U64:
+    case ir::Type::I64:
+      return has(Feature::Int64) ? type_wide() : type_word_pair();
+    case ir::Type::F16:
+    case ir::Type::BF16:
+    case ir::Type::F32:
+      return type_float();
+    case ir::Type::F64:
+      return type_double();
+    case ir::Type::None:
+      break;
+  }
+  return type_void();
+}
+
+Wide Emitter::wide(std::uint64_t value) {
+  if (has(Feature::Int64)) return {this, module_.constant(type_wide(), value), {}, {}, value};
+  return {this,
+          0,
+          word(static_cast<std::uint32_t>(value)),
+          word(static_cast<std::uint32_t>(value >> 32)),
+          {}};
+}
+
+Id Emitter::emit_float(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
+  const Id id = function_->emit(op, type, operands);
+  if (exact_) module_.decorate(id, spv::Decoration::NoContraction);
+  return id;
+}
+
+Id Emitter::glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands) {
+  return function_->emit(spv::Op::OpExtInst, type,
+                         {module_.glsl_instructions(), static_cast<std::uint32_t>(instruction)},
+                         std::span(operands.begin(), operands.size()));
+}
+
+}  // namespace felsite::codegen

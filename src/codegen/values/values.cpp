@@ -1,0 +1,270 @@
+#include "codegen/values/values.h"
+
+#include <bit>
+
+#include "codegen/values/emitter.h"
+
+namespace felsite::codegen {
+namespace {
+
+using spv::Op;
+
+Flag flag_op(Op op, Flag a, Flag b) {
+  return a.emitter->as_flag(a.emitter->emit(op, a.emitter->type_bool(), {a.id, b.id}));
+}
+
+Word word_op(Op op, Word a, Word b) {
+  Emitter& e = *a.emitter;
+  return e.as_word(e.emit(op, e.type_word(), {a.id(), b.id()}));
+}
+
+Flag compare(Op op, Word a, Word b) {
+  Emitter& e = *a.emitter;
+  return e.as_flag(e.emit(op, e.type_bool(), {a.id(), b.id()}));
+}
+
+// An operation whose value is known already, or that changes nothing, is not emitted.
+template <class Fold>
+Word folded(Op op, Word a, Word b, Fold fold) {
+  if (a.is_constant() && b.is_constant()) return a.emitter->word(fold(a.constant, b.constant));
+  return word_op(op, a, b);
+}
+
+template <class Fold>
+Flag folded_compare(Op op, Word a, Word b, Fold fold) {
+  if (a.is_constant() && b.is_constant()) return a.emitter->flag(fold(a.constant, b.constant));
+  return compare(op, a, b);
+}
+
+}  // namespace
+
+Id Word::id() const {
+  return is_constant() ? emitter->module().constant(emitter->type_word(), constant) : emitted;
+}
+
+Flag operator!(Flag a) {
+  return a.emitter->as_flag(a.emitter->emit(Op::OpLogicalNot, a.emitter->type_bool(), {a.id}));
+}
+Flag operator&&(Flag a, Flag b) { return flag_op(Op::OpLogicalAnd, a, b); }
+Flag operator||(Flag a, Flag b) { return flag_op(Op::OpLogicalOr, a, b); }
+Flag operator==(Flag a, Flag b) { return flag_op(Op::OpLogicalEqual, a, b); }
+Flag operator!=(Flag a, Flag b) { return flag_op(Op::OpLogicalNotEqual, a, b); }
+
+Word operator+(Word a, Word b) {
+  if (a.is(0)) return b;
+  if (b.is(0)) return a;
+  return folded(Op::OpIAdd, a, b, [](auto x, auto y) { return x + y; });
+}
+Word operator-(Word a, Word b) {
+  if (b.is(0)) return a;
+  return folded(Op::OpISub, a, b, [](auto x, auto y) { return x - y; });
+}
+Word operator*(Word a, Word b) {
+  if (a.is(1)) return b;
+  if (b.is(1)) return a;
+  return folded(Op::OpIMul, a, b, [](auto x, auto y) { return x * y; });
+}
+Word operator&(Word a, Word b) {
+  if (a.is(~0U)) return b;
+  if (b.is(~0U)) return a;
+  return folded(Op::OpBitwiseAnd, a, b, [](auto x, auto y) { return x & y; });
+}
+Word operator|(Word a, Word b) {
+  if (a.is(0)) return b;
+  if (b.is(0)) return a;
+  return folded(Op::OpBitwiseOr, a, b, [](auto x, auto y) { return x | y; });
+}
+Word operator^(Word a, Word b) {
+  if (a.is(0)) return b;
+  if (b.is(0)) return a;
+  return folded(Op::OpBitwiseXor, a, b, [](auto x, auto y) { return x ^ y; });
+}
+Word operator<<(Word a, Word count) {
+  if (count.is(0)) return a;
+  return folded(Op::OpShiftLeftLogical, a, count, [](auto x, auto y) { return x << (y & 31U); });
+}
+Word operator>>(Word a, Word count) {
+  if (count.is(0)) return a;
+  return folded(Op::OpShiftRightLogical, a, count, [](auto x, auto y) { return x >> (y & 31U); });
+}
+Word operator~(Word a) {
+  Emitter& e = *a.emitter;
+  if (a.is_constant()) return e.word(~a.constant);
+  return e.as_word(e.emit(Op::OpNot, e.type_word(), {a.id()}));
+}
+Flag operator==(Word a, Word b) {
+  return folded_compare(Op::OpIEqual, a, b, [](auto x, auto y) { return x == y; });
+}
+Flag operator!=(Word a, Word b) {
+  return folded_compare(Op::OpINotEqual, a, b, [](auto x, auto y) { return x != y; });
+}
+Flag operator<(Word a, Word b) {
+  return folded_compare(Op::OpULessThan, a, b, [](auto x, auto y) { return x < y; });
+}
+Flag operator<=(Word a, Word b) {
+  return folded_compare(Op::OpULessThanEqual, a, b, [](auto x, auto y) { return x <= y; });
+}
+Flag operator>(Word a, Word b) {
+  return folded_compare(Op::OpUGreaterThan, a, b, [](auto x, auto y) { return x > y; });
+}
+Flag operator>=(Word a, Word b) {
+  return folded_compare(Op::OpUGreaterThanEqual, a, b, [](auto x, auto y) { return x >= y; });
+}
+Word operator+(Word a, std::uint32_t b) { return a + a.emitter->word(b); }
+Word operator-(Word a, std::uint32_t b) { return a - a.emitter->word(b); }
+Word operator-(std::uint32_t a, Word b) { return b.emitter->word(a) - b; }
+Word operator*(Word a, std::uint32_t b) { return a * a.emitter->word(b); }
+Word operator&(Word a, std::uint32_t b) { return a & a.emitter->word(b); }
+Word operator|(Word a, std::uint32_t b) { return a | a.emitter->word(b); }
+Word operator^(Word a, std::uint32_t b) { return a ^ a.emitter->word(b); }
+Word operator<<(Word a, std::uint32_t count) { return a << a.emitter->word(count); }
+Word operator>>(Word a, std::uint32_t count) { return a >> a.emitter->word(count); }
+Flag operator==(Word a, std::uint32_t b) { return a == a.emitter->word(b); }
+Flag operator!=(Word a, std::uint32_t b) { return a != a.emitter->word(b); }
+Flag operator<(Word a, std::uint32_t b) { return a < a.emitter->word(b); }
+Flag operator<=(Word a, std::uint32_t b) { return a <= a.emitter->word(b); }
+Flag operator>(Word a, std::uint32_t b) { return a > a.emitter->word(b); }
+Flag operator>=(Word a, std::uint32_t b) { return a >= a.emitter->word(b); }
+
+Flag signed_less(Word a, Word b) { return compare(Op::OpSLessThan, a, b); }
+Word signed_shift_right(Word a, Word count) {
+  return word_op(Op::OpShiftRightArithmetic, a, count);
+}
+Word signed_shift_right(Word a, std::uint32_t count) {
+  return signed_shift_right(a, a.emitter->word(count));
+}
+
+static Word upper_half(Op op, Word a, Word b) {
+  Emitter& e = *a.emitter;
+  const Id both = e.emit(op, e.module().type_pair(e.type_word()), {a.id(), b.id()});
+  return e.as_word(e.emit(Op::OpCompositeExtract, e.type_word(), {both, 1}));
+}
+Word mul_high(Word a, Word b) { return upper_half(Op::OpUMulExtended, a, b); }
+Word signed_mul_high(Word a, Word b) { return upper_half(Op::OpSMulExtended, a, b); }
+
+// The highest bit of zero is reported as -1, so that 31 - (-1) is the width.
+Word clz(Word a) {
+  Emitter& e = *a.emitter;
+  return 31U - e.as_word(e.glsl(GLSLstd450FindUMsb, e.type_word(), {a.id()}));
+}
+Word ctz(Word a) {
+  Emitter& e = *a.emitter;
+  return min(e.as_word(e.glsl(GLSLstd450FindILsb, e.type_word(), {a.id()})), e.word(32));
+}
+Word popcount(Word a) {
+  Emitter& e = *a.emitter;
+  return e.as_word(e.emit(Op::OpBitCount, e.type_word(), {a.id()}));
+}
+Word reverse_bits(Word a) {
+  Emitter& e = *a.emitter;
+  return e.as_word(e.emit(Op::OpBitReverse, e.type_word(), {a.id()}));
+}
+Word divide(Word a, Word b) { return word_op(Op::OpUDiv, a, b); }
+Word modulo(Word a, Word b) { return word_op(Op::OpUMod, a, b); }
+Word signed_divide(Word a, Word b) { return word_op(Op::OpSDiv, a, b); }
+
+static Float float_op(Op op, Float a, Float b) {
+  return {a.emitter, a.emitter->emit_float(op, a.emitter->type_float(), {a.id, b.id})};
+}
+static Double double_op(Op op, Double a, Double b) {
+  return {a.emitter, a.emitter->emit_float(op, a.emitter->type_double(), {a.id, b.id})};
+}
+Float operator+(Float a, Float b) { return float_op(Op::OpFAdd, a, b); }
+Float operator-(Float a, Float b) { return float_op(Op::OpFSub, a, b); }
+Float operator*(Float a, Float b) { return float_op(Op::OpFMul, a, b); }
+Double operator+(Double a, Double b) { return double_op(Op::OpFAdd, a, b); }
+Double operator-(Double a, Double b) { return double_op(Op::OpFSub, a, b); }
+Double operator*(Double a, Double b) { return double_op(Op::OpFMul, a, b); }
+Float near_divide(Float a, Float b) { return float_op(Op::OpFDiv, a, b); }
+Double near_divide(Double a, Double b) { return double_op(Op::OpFDiv, a, b); }
+Float near_sqrt(Float a) {
+  return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_float(), {a.id})};
+}
+Double near_sqrt(Double a) {
+  return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_double(), {a.id})};
+}
+
+namespace {
+
+// Where nothing promises that comparisons see NaNs, they are made on the bits: a signed integer in
+// the order of the floats, with one key for both zeros.
+struct OrderKey {
+  Word key;
+  Flag is_nan;
+};
+
+OrderKey order_key(Float x) {
+  const Word all = bits(x);
+  const Word magnitude = all & 0x7FFF'FFFFU;
+  const Flag negative = signed_less(all, x.emitter->word(0));
+  return {select(negative, 0U - magnitude, magnitude), magnitude > 0x7F80'0000U};
+}
+
+Flag on_keys(Op op, Float a, Float b) {
+  const OrderKey left = order_key(a);
+  const OrderKey right = order_key(b);
+  return compare(op, left.key, right.key) && !(left.is_nan || right.is_nan);
+}
+
+Flag compare(Op op, Op on_integers, Float a, Float b) {
+  Emitter& e = *a.emitter;
+  if (e.exact() && !e.has(Feature::PreserveSpecials32)) return on_keys(on_integers, a, b);
+  return e.as_flag(e.emit(op, e.type_bool(), {a.id, b.id}));
+}
+
+Flag compare(Op op, Double a, Double b) {
+  Emitter& e = *a.emitter;
+  return e.as_flag(e.emit(op, e.type_bool(), {a.id, b.id}));
+}
+
+}  // namespace
+
+Flag operator<(Float a, Float b) { return compare(Op::OpFOrdLessThan, Op::OpSLessThan, a, b); }
+Flag operator<=(Float a, Float b) {
+  return compare(Op::OpFOrdLessThanEqual, Op::OpSLessThanEqual, a, b);
+}
+Flag operator==(Float a, Float b) { return compare(Op::OpFOrdEqual, Op::OpIEqual, a, b); }
+Flag operator<(Double a, Double b) { return compare(Op::OpFOrdLessThan, a, b); }
+Flag operator<=(Double a, Double b) { return compare(Op::OpFOrdLessThanEqual, a, b); }
+Flag operator==(Double a, Double b) { return compare(Op::OpFOrdEqual, a, b); }
+
+Word bits(Float a) {
+  return a.emitter->as_word(a.emitter->emit(Op::OpBitcast, a.emitter->type_word(), {a.id}));
+}
+Float float_from_bits(Word a) {
+  Emitter& e = *a.emitter;
+  if (a.is_constant()) return e.number(std::bit_cast<float>(a.constant));
+  return e.as_float(e.emit(Op::OpBitcast, e.type_float(), {a.id()}));
+}
+
+// Of two handles of one kind, by a condition that may be known.
+template <class Handle, class Emit>
+static Handle chosen(Flag c, Handle a, Handle b, Emit emit) {
+  if (c.known != Flag::Known::No) return c.known == Flag::Known::True ? a : b;
+  return emit();
+}
+static Id select_ids(Flag c, Id type, Id a, Id b) {
+  return c.emitter->emit(Op::OpSelect, type, {c.id, a, b});
+}
+Flag select(Flag c, Flag a, Flag b) {
+  return chosen(c, a, b, [&] {
+    return c.emitter->as_flag(select_ids(c, c.emitter->type_bool(), a.id, b.id));
+  });
+}
+Word select(Flag c, Word a, Word b) {
+  return chosen(c, a, b, [&] {
+    return c.emitter->as_word(select_ids(c, c.emitter->type_word(), a.id(), b.id()));
+  });
+}
+Float select(Flag c, Float a, Float b) {
+  return chosen(c, a, b, [&] {
+    return c.emitter->as_float(select_ids(c, c.emitter->type_float(), a.id, b.id));
+  });
+}
+Double select(Flag c, Double a, Double b) {
+  return chosen(c, a, b, [&] {
+    return c.emitter->as_double(select_ids(c, c.emitter->type_double(), a.id, b.id));
+  });
+}
+
+}  // namespace felsite::codegen

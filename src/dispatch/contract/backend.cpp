@@ -1,0 +1,248 @@
+// The calls of the contract that are others in a simpler form.
+#include "felsite/backend.h"
+
+#include <fmt/format.h>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "dispatch/contract/resident_checks.h"
+
+namespace felsite {
+namespace {
+
+SubmissionConfig submission_config(const DispatchConfig& config) {
+  return {.timeout = config.timeout, .profile = config.profile, .label = config.label};
+}
+
+Result<void> without_value(Result<DispatchTiming> timing) {
+  if (!timing) return std::unexpected(std::move(timing.error()));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> Backend::dispatch(const ir::Program& program,
+                                             const std::vector<Bytes>& inputs,
+                                             const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    return dispatch_borrowed(program, spans, config);
+  });
+}
+
+Result<std::vector<Bytes>> Backend::dispatch_borrowed(const ir::Program& program,
+                                                      std::span<const ByteSpan> inputs,
+                                                      const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    std::vector<Bytes> outputs;
+    FELSITE_CHECK(dispatch_borrowed_into(program, inputs, outputs, config));
+    return outputs;
+  });
+}
+
+Result<TimedOutputs> Backend::dispatch_borrowed_timed(const ir::Program& program,
+                                                      std::span<const ByteSpan> inputs,
+                                                      const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<TimedOutputs> {
+    DispatchConfig timed = config;
+    timed.profile = true;
+    TimedOutputs result;
+    FELSITE_TRY(auto timing, dispatch_borrowed_into(program, inputs, result.outputs, timed));
+    result.timing = std::move(timing);
+    return result;
+  });
+}
+
+Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
+  FELSITE_TRY(auto compiled, compile(program, config));
+  return {};
+}
+
+Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_async(const ir::Program& program,
+                                                                 const std::vector<Bytes>& inputs,
+                                                                 const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<std::unique_ptr<PendingDispatch>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    return dispatch_borrowed_async(program, spans, config);
+  });
+}
+
+Result<ResidentHandle> Backend::allocate_resident(std::uint64_t bytes) {
+  FELSITE_TRY(auto handles, allocate_resident_many({&bytes, 1}));
+  return handles.front();
+}
+
+Result<void> Backend::upload_resident(ResidentHandle buffer, ByteSpan bytes) {
+  const ResidentUpload upload{.buffer = buffer, .bytes = bytes};
+  return upload_resident_many({&upload, 1});
+}
+
+Result<void> Backend::upload_resident_many(std::span<const ResidentUpload> uploads) {
+  return base::guarded([&]() -> Result<void> {
+    for (const ResidentUpload& upload : uploads) {
+      FELSITE_TRY(const auto size, resident_size(upload.buffer));
+      if (upload.offset == 0 && upload.bytes.size() == size) continue;
+      Error error{
+          .code = ErrorCode::BadInputs,
+          .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
+                                 upload.bytes.size(), upload.offset, size),
+          .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
+          .context = {}};
+      error.context.requested = upload.bytes.size();
+      error.context.available = size;
+      return std::unexpected(std::move(error));
+    }
+    return upload_resident_at_many(uploads);
+  });
+}
+
+Result<void> Backend::upload_resident_at(ResidentHandle buffer, std::uint64_t offset,
+                                         ByteSpan bytes) {
+  const ResidentUpload upload{.buffer = buffer, .offset = offset, .bytes = bytes};
+  return upload_resident_at_many({&upload, 1});
+}
+
+Result<void> Backend::fill_resident(ResidentHandle buffer, std::byte value) {
+  const ResidentFill fill{.buffer = buffer, .value = value};
+  std::vector<Bytes> nothing;
+  return without_value(submit_resident({.fills = {&fill, 1}}, nothing));
+}
+
+Result<Bytes> Backend::download_resident(ResidentHandle buffer) {
+  return download_resident_range(buffer, 0, kToTheEnd);
+}
+
+Result<void> Backend::download_resident_into(ResidentHandle buffer, Bytes& out) {
+  return download_resident_range_into(buffer, 0, kToTheEnd, out);
+}
+
+Result<Bytes> Backend::download_resident_range(ResidentHandle buffer, std::uint64_t offset,
+                                               std::uint64_t length) {
+  return base::guarded([&]() -> Result<Bytes> {
+    Bytes out;
+    FELSITE_CHECK(download_resident_range_into(buffer, offset, length, out));
+    return out;
+  });
+}
+
+Result<void> Backend::download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
+                                                   std::uint64_t length, Bytes& out) {
+  return base::guarded([&]() -> Result<void> {
+    const ResidentRange range{.buffer = buffer, .offset = offset, .length = length};
+    std::vector<Bytes> slots(1);
+    slots.front().swap(out);  // the caller's allocation is used again
+    auto done = download_resident_ranges_into({&range, 1}, slots);
+    if (!slots.empty()) slots.front().swap(out);
+    return done;
+  });
+}
+
+Result<void> Backend::dispatch_resident(const ir::Program& program,
+                                        std::span<const ResidentHandle> resources,
+                                        const DispatchConfig& config) {
+  return base::guarded(
+      [&]() -> Result<void> { return without_value(run_resident(program, resources, config)); });
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
+                                                        std::span<const ResidentHandle> resources,
+                                                        const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<DispatchTiming> {
+    DispatchConfig timed = config;
+    timed.profile = true;
+    return run_resident(program, resources, timed);
+  });
+}
+
+Result<void> Backend::check_resident_config(const ir::Program& program,
+                                            const DispatchConfig& config) const {
+  return dispatch::check_resident_config(program, config, device_profile());
+}
+
+Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
+                                             std::span<const ResidentHandle> resources,
+                                             const DispatchConfig& config) {
+  FELSITE_CHECK(check_resident_config(program, config));
+  if (dispatch::looks_after_passes(program, config)) {
+    return dispatch_resident_passes(program, resources, config);
+  }
+  const ResidentStep step = dispatch::step_of(program, resources, config);
+  std::vector<Bytes> nothing;
+  auto timing = submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config));
+  if (!timing) timing.error().context.program = program.name();
+  return timing;
+}
+
+Result<void> Backend::dispatch_resident_sequence_read_ranges_into(
+    std::span<const ResidentStep> steps, std::span<const ResidentRange> ranges,
+    std::vector<Bytes>& outputs) {
+  return without_value(submit_resident({.prefix = steps, .reads = ranges}, outputs));
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_sequence_read_ranges_timed_into(
+    std::span<const ResidentStep> steps, std::span<const ResidentRange> ranges,
+    std::vector<Bytes>& outputs) {
+  return submit_resident({.prefix = steps, .reads = ranges}, outputs, {.profile = true});
+}
+
+Result<void> Backend::dispatch_resident_repeated_sequence_read_ranges_into(
+    std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+    std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs) {
+  return without_value(submit_resident(
+      {.prefix = prefix, .repeated = repeated, .count = count, .reads = ranges}, outputs));
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_repeated_sequence_read_ranges_timed_into(
+    std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
+    std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs) {
+  return submit_resident({.prefix = prefix, .repeated = repeated, .count = count, .reads = ranges},
+                         outputs, {.profile = true});
+}
+
+Result<DeviceBuffer> Backend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
+  return base::guarded([&]() -> Result<DeviceBuffer> {
+    DeviceBuffer buffer{
+        .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = {}};
+    FELSITE_TRY(buffer.resident, allocate_resident(bytes));
+    return buffer;
+  });
+}
+
+Result<void> Backend::free_device_buffer(const DeviceBuffer& buffer) {
+  return base::guarded([&]() -> Result<void> {
+    FELSITE_CHECK(dispatch::check_device_buffer(buffer, id()));
+    return free_resident(buffer.resident);
+  });
+}
+
+Result<DispatchTiming> Backend::dispatch_device_buffers(const ir::Program& program,
+                                                        std::span<const DeviceBuffer> buffers,
+                                                        const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<DispatchTiming> {
+    std::vector<ResidentHandle> resources;
+    for (const DeviceBuffer& buffer : buffers) {
+      FELSITE_CHECK(dispatch::check_device_buffer(buffer, id()));
+      resources.push_back(buffer.resident);
+    }
+    return dispatch_resident_timed(program, resources, config);
+  });
+}
+
+Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& inputs) {
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
+    std::vector<Bytes> outputs;
+    FELSITE_CHECK(dispatch_borrowed_into(spans, outputs));
+    return outputs;
+  });
+}
+
+Result<std::vector<Bytes>> PendingDispatch::wait() {
+  return base::guarded([&]() -> Result<std::vector<Bytes>> {
+    std::vector<Bytes> outputs;
+    FELSITE_CHECK(wait_into(outputs));
+    return outputs;
+  });
+}
+
+}  // namespace felsite

@@ -1,0 +1,99 @@
+#include "dispatch/contract/dispatch_thread.h"
+
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "base/guarded.h"
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/telemetry/counters.h"
+#include "dispatch/telemetry/trace.h"
+
+namespace felsite::dispatch {
+namespace {
+
+// Of the thread and of the one who waits: the last of them takes it along.
+struct Shared {
+  explicit Shared(const std::atomic<bool>& closing) : stop(&closing) {}
+
+  std::vector<Bytes> inputs;
+  std::optional<ThreadWork> work;  // the thread's: gone before anybody knows that it is done
+  std::function<Error(Error)> noted;
+  std::vector<Bytes> results;
+  Result<DispatchTiming> timing;
+  base::StopFlag stop;
+  std::atomic<bool> done{false};
+};
+
+// Nothing may be thrown out of a thread.
+void run(Shared& shared) noexcept {
+  const HostSlice slice("dispatch");
+  shared.timing = base::guarded([&] {
+    const std::vector<ByteSpan> inputs(shared.inputs.begin(), shared.inputs.end());
+    return shared.work->run(inputs, shared.results, shared.stop);
+  });
+}
+
+class DispatchThread final : public PendingDispatch {
+ public:
+  explicit DispatchThread(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  ~DispatchThread() override { shared_->stop.drop(); }
+
+  bool is_ready() const override { return shared_->done.load(std::memory_order_acquire); }
+
+  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    const HostSlice slice("wait");
+    auto taken = base::guarded([&] { return take(outputs); });
+    if (!taken) return std::unexpected(shared_->noted(std::move(taken.error())));
+    return taken;
+  }
+
+ private:
+  Result<DispatchTiming> take(std::vector<Bytes>& outputs) {
+    if (waited_.exchange(true)) return std::unexpected(results_taken_already());
+    shared_->done.wait(false, std::memory_order_acquire);
+    if (!shared_->timing) return std::unexpected(std::move(shared_->timing.error()));
+    std::vector<std::uint64_t> sizes;
+    for (const Bytes& result : shared_->results) sizes.push_back(result.size());
+    count_slots(outputs, sizes);
+    outputs.resize(sizes.size());
+    // Copied, not moved: the caller's allocations are to be used again.
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
+    }
+    return std::move(shared_->timing);
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  std::atomic<bool> waited_{false};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PendingDispatch>> start_dispatch_thread(std::span<const ByteSpan> inputs,
+                                                               CallGate::Ticket ticket,
+                                                               ThreadWork work) {
+  auto shared = std::make_shared<Shared>(ticket.closing());
+  for (const ByteSpan input : inputs) shared->inputs.emplace_back(input.begin(), input.end());
+  shared->noted = std::move(work.noted);
+  shared->work.emplace(std::move(work));
+  auto pending = std::make_unique<DispatchThread>(shared);
+  try {
+    // Nobody joins it: the ticket tells the backend when it is done with it.
+    std::thread([shared, ticket = std::move(ticket)]() mutable {
+      const CallGate::Ticket held = std::move(ticket);
+      run(*shared);
+      shared->work.reset();
+      shared->done.store(true, std::memory_order_release);
+      shared->done.notify_all();
+    }).detach();
+  } catch (const std::system_error&) {
+    return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
+                                 .message = "The system has no thread left for the dispatch.",
+                                 .fix = "wait for some of the dispatches that are in flight.",
+                                 .context = {}});
+  }
+  return pending;
+}
+
+}  // namespace felsite::dispatch

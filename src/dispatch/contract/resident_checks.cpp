@@ -1,0 +1,202 @@
+#include "dispatch/contract/resident_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "dispatch/schedule/routing.h"
+
+namespace felsite::dispatch {
+namespace {
+
+Error bad_inputs(std::string message, std::string fix) {
+  return {.code = ErrorCode::BadInputs,
+          .message = std::move(message),
+          .fix = std::move(fix),
+          .context = {}};
+}
+
+Error of_program(Error error, const ir::Program& program) {
+  error.context.program = program.name();
+  return error;
+}
+
+bool may_change(const ir::BufferDecl& buffer) {
+  return buffer.access == ir::Access::ReadWrite || buffer.access == ir::Access::WriteOnly;
+}
+
+}  // namespace
+
+Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend) {
+  if (buffer.backend == backend) return {};
+  return std::unexpected(Error{
+      .code = ErrorCode::InvalidHandle,
+      .message = fmt::format("The device buffer `{}` belongs to the backend `{}`, not to `{}`.",
+                             buffer.label, buffer.backend, backend),
+      .fix = "give a buffer that this backend allocated.",
+      .context = {}});
+}
+
+ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
+                     const DispatchConfig& config) {
+  return {.program = program,
+          .resources = {resources.begin(), resources.end()},
+          .grid_override = config.grid_override,
+          .workgroup_override = config.workgroup_override,
+          .float_mode = config.float_mode,
+          .max_output_bytes = config.max_output_bytes,
+          .label = config.label};
+}
+
+DispatchConfig config_of(const ResidentStep& step) {
+  DispatchConfig config;
+  config.grid_override = step.grid_override;
+  config.workgroup_override = step.workgroup_override;
+  config.float_mode = step.float_mode;
+  config.max_output_bytes = step.max_output_bytes;
+  config.label = step.label;
+  return config;
+}
+
+bool looks_after_passes(const ir::Program& program, const DispatchConfig& config) {
+  return needs_grid_sync_form(program, config) ||
+         config.convergence.kind == Convergence::Kind::Flag;
+}
+
+Error host_split_on_resident(const ir::Program& program) {
+  return of_program(Error{.code = ErrorCode::UnsupportedFeature,
+                          .message = "The host split works on the caller's bytes, and these "
+                                     "buffers are on the device.",
+                          .fix = "leave the form to the backend.",
+                          .context = {}},
+                    program);
+}
+
+Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
+                                   const DeviceProfile& device) {
+  FELSITE_CHECK(check_config(program, config));
+  // On other devices the route also depends on the grid, which is not known here.
+  if (!device.grid_sync && !config.cooperative) return {};
+  FELSITE_TRY(const auto route, choose_route(program, config, {}, device));
+  if (route.route == Route::HostSplit) return std::unexpected(host_split_on_resident(program));
+  return {};
+}
+
+Result<ByteRange> resolve_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+  const bool begins_inside = offset <= size;
+  const std::uint64_t left = begins_inside ? size - offset : 0;
+  if (begins_inside && length == kToTheEnd) return ByteRange{offset, left};
+  if (begins_inside && length <= left) return ByteRange{offset, length};
+  Error error = bad_inputs(
+      length == kToTheEnd
+          ? fmt::format("A range that begins at byte {} does not lie in a buffer of {} bytes.",
+                        offset, size)
+          : fmt::format("{} bytes from byte {} on do not lie in a buffer of {} bytes.", length,
+                        offset, size),
+      "give a range inside the buffer.");
+  error.context.requested = length;
+  error.context.available = left;
+  return std::unexpected(std::move(error));
+}
+
+Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size) {
+  const auto range = resolve_range(fill.offset, fill.length, size);
+  if (!range) return range;
+  const bool ends_evenly = range->length % 4 == 0 || range->offset + range->length == size;
+  if (range->offset % 4 == 0 && ends_evenly) return range;
+  return std::unexpected(bad_inputs(
+      fmt::format("A fill of {} bytes from byte {} on does not begin and end at multiples of four.",
+                  range->length, range->offset),
+      "fill whole words, or to the end of the buffer; or upload the bytes."));
+}
+
+Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
+                                 std::span<const ByteSpan> fresh) {
+  if (fresh.size() != recorded.size()) {
+    return std::unexpected(
+        bad_inputs(fmt::format("{} uploads were recorded, bytes for {} were given.",
+                               recorded.size(), fresh.size()),
+                   "give bytes for each recorded upload, or for none."));
+  }
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    if (fresh[i].size() == recorded[i].bytes.size()) continue;
+    return std::unexpected(
+        bad_inputs(fmt::format("Upload {} was recorded with {} bytes, {} were given.", i,
+                               recorded[i].bytes.size(), fresh[i].size()),
+                   "give as many bytes as were recorded."));
+  }
+  return {};
+}
+
+std::vector<ir::BufferId> resource_order(const ir::Program& program) {
+  std::vector<ir::BufferId> order;
+  for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
+    if (program.buffer(id).access != ir::Access::Workgroup) order.push_back(id);
+  }
+  std::ranges::stable_sort(order, {}, [&](ir::BufferId id) { return program.buffer(id).binding; });
+  return order;
+}
+
+Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const std::uint64_t> sizes,
+                                   const DispatchConfig& config) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  if (sizes.size() != order.size()) {
+    std::string names;
+    for (const ir::BufferId id : order) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", program.buffer(id).name);
+    }
+    return std::unexpected(of_program(
+        bad_inputs(fmt::format("The program binds {} resources, {} were given.", order.size(),
+                               sizes.size()),
+                   fmt::format("give these, in this order: {}.", names.empty() ? "none" : names)),
+        program));
+  }
+  std::vector<std::uint64_t> by_buffer(program.buffers().size());
+  for (std::size_t i = 0; i < order.size(); ++i) by_buffer[order[i]] = sizes[i];
+  std::vector<std::uint64_t> input_sizes;
+  for (ir::BufferId id = 0; id < by_buffer.size(); ++id) {
+    const ir::BufferDecl& buffer = program.buffer(id);
+    const ir::Role role = role_of(buffer);
+    if (takes_caller_bytes(role)) input_sizes.push_back(by_buffer[id]);
+    const std::uint64_t declared = std::uint64_t{buffer.count} * info(buffer.element).bytes;
+    if (role == ir::Role::Output && by_buffer[id] != declared) {
+      return std::unexpected(
+          of_program(bad_inputs(fmt::format("Buffer `{}` takes {} bytes, its resource has {}.",
+                                            buffer.name, declared, by_buffer[id]),
+                                fmt::format("bind a resource of {} bytes.", declared)),
+                     program));
+    }
+  }
+  return plan_bindings(program, input_sizes, config);
+}
+
+std::vector<ResidentHandle> changed_resources(const ir::Program& program,
+                                              std::span<const ResidentHandle> resources) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  std::vector<ResidentHandle> changed;
+  for (std::size_t i = 0; i < std::min(order.size(), resources.size()); ++i) {
+    if (may_change(program.buffer(order[i]))) changed.push_back(resources[i]);
+  }
+  return changed;
+}
+
+Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentHandle> resources) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  const std::size_t count = std::min(order.size(), resources.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!may_change(program.buffer(order[i]))) continue;
+    for (std::size_t other = 0; other < count; ++other) {
+      if (other == i || !(resources[other] == resources[i])) continue;
+      return std::unexpected(of_program(
+          bad_inputs(fmt::format("One resource is bound as `{}` and as `{}`, and the program may "
+                                 "change it.",
+                                 program.buffer(order[i]).name, program.buffer(order[other]).name),
+                     "bind a resource of its own to each buffer that the program changes."),
+          program));
+    }
+  }
+  return {};
+}
+
+}  // namespace felsite::dispatch

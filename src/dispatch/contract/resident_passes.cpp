@@ -1,0 +1,84 @@
+// Passes on resident buffers of a backend that runs grid barriers itself: the host compares.
+#include <algorithm>
+
+#include "base/deadline.h"
+#include "base/try.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/schedule/binding_plan.h"
+#include "dispatch/schedule/routing.h"
+#include "dispatch/telemetry/counters.h"
+#include "felsite/backend.h"
+
+namespace felsite {
+namespace {
+
+Result<std::array<std::uint32_t, 3>> grid_of(const Backend& backend, const ir::Program& given,
+                                             std::span<const ResidentHandle> resources,
+                                             const DispatchConfig& config) {
+  const ir::Program program = dispatch::configured(given, config);
+  std::vector<std::uint64_t> sizes;
+  for (const ResidentHandle& handle : resources) {
+    FELSITE_TRY(const auto size, backend.resident_size(handle));
+    sizes.push_back(size);
+  }
+  FELSITE_TRY(const auto plan, dispatch::plan_resources(program, sizes, config));
+  return dispatch::plan_grid(program, plan, config, std::nullopt);
+}
+
+}  // namespace
+
+Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& program,
+                                                         std::span<const ResidentHandle> resources,
+                                                         const DispatchConfig& config) {
+  const std::uint32_t bound = config.fixpoint_iterations.value_or(1);
+  const bool compares = config.convergence.kind == Convergence::Kind::Automatic && bound > 1;
+  const bool flags = config.convergence.kind == Convergence::Kind::Flag;
+  const std::vector<ir::BufferId> order = dispatch::resource_order(program);
+  // What the host has to look at after each pass.
+  std::vector<ResidentRange> looked_at;
+  std::vector<ResidentFill> cleared;
+  const std::vector<ir::BufferId> changed = dispatch::changed_buffers(program);
+  for (std::size_t i = 0; i < order.size() && i < resources.size(); ++i) {
+    const bool is_flag = flags && program.buffer(order[i]).name == config.convergence.flag;
+    if (is_flag) cleared.push_back({.buffer = resources[i]});
+    const bool evolves = compares && std::ranges::binary_search(changed, order[i]);
+    if (is_flag || evolves) looked_at.push_back({.buffer = resources[i]});
+  }
+  ResidentStep step = dispatch::step_of(program, resources, config);
+  // A step does not know which of its buffers is the flag, which counts for no grid.
+  if (flags && !config.grid_override && !program.facts().has_indirect_dispatch) {
+    FELSITE_TRY(step.grid_override, grid_of(*this, program, resources, config));
+  }
+  std::vector<Bytes> before;
+  if (compares) {
+    FELSITE_CHECK(download_resident_ranges_into(looked_at, before));
+  }
+  const base::Deadline deadline(config.timeout);
+  std::vector<Bytes> after;
+  std::optional<DispatchTiming> total;
+  std::uint32_t passes = 0;
+  bool converged = false;
+  while (passes < bound && !converged) {
+    SubmissionConfig how{.profile = config.profile, .label = config.label};
+    if (config.timeout) how.timeout = deadline.left();
+    auto timing =
+        submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
+    if (!timing) {
+      timing.error().context.program = program.name();
+      return timing;
+    }
+    total = total ? sum(*total, *timing) : std::move(*timing);
+    ++passes;
+    const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+    if (compares) converged = after == before;
+    if (flags) converged = std::ranges::all_of(after.front(), is_zero);
+    before.swap(after);
+  }
+  total->passes_run = passes;
+  total->converged = converged;
+  dispatch::count(Counter::PassesRun, passes);
+  if (converged) dispatch::count(Counter::PassesSkipped, bound - passes);
+  return std::move(*total);
+}
+
+}  // namespace felsite

@@ -1,0 +1,122 @@
+#include "dispatch/cut/change_reports.h"
+
+#include <algorithm>
+#include <array>
+
+namespace felsite::dispatch {
+namespace {
+
+using ir::NodeId;
+using ir::NodeKind;
+using ir::Type;
+
+// Types whose old value a store can compare with the new one: narrow elements are cut when they are
+// stored, and the half floats have no bits of their own in the IR.
+bool can_report(const ir::BufferDecl& buffer, bool fresh_outputs) {
+  constexpr std::array kTypes{Type::U32, Type::I32, Type::U64, Type::I64, Type::F32, Type::F64};
+  return std::ranges::find(kTypes, buffer.element) != kTypes.end() &&
+         values_are_bytes(buffer, fresh_outputs);
+}
+
+// A report stands two bodies deeper than its store, and bodies can be nested so deep only.
+constexpr std::size_t kDeepest = 200;
+
+// Which variables have the value of a buffer's element at the invocation's own place.
+class LoadedValues {
+ public:
+  explicit LoadedValues(const ir::Program& program)
+      : program_(program), loaded_(program.buffers().size()) {}
+
+  // To be called for each node, in order.
+  void come_to(NodeId id) {
+    while (!ends_.empty() && id >= ends_.back()) ends_.pop_back();
+    const ir::Node& node = program_.node(id);
+    if (!ir::info(node.kind).has_body) return;
+    ends_.push_back(node.end);
+    if (node.kind == NodeKind::If && node.extra != node.end) ends_.push_back(node.extra);
+  }
+  std::size_t depth() const { return ends_.size(); }
+  void note(ir::BufferId buffer, NodeId let) {
+    loaded_[buffer] = {let, ends_.empty() ? program_.entry().end : ends_.back()};
+  }
+  // The Let that a store finds in its scope, or kNone.
+  NodeId let_of(ir::BufferId buffer, NodeId store) const {
+    const auto [let, scope_end] = loaded_[buffer];
+    return store < scope_end ? let : ir::kNone;
+  }
+
+ private:
+  struct Loaded {
+    NodeId let = ir::kNone;
+    NodeId scope_end = 0;
+  };
+
+  const ir::Program& program_;
+  std::vector<Loaded> loaded_;  // by BufferId
+  std::vector<NodeId> ends_;    // of the bodies around
+};
+
+}  // namespace
+
+bool values_are_bytes(const ir::BufferDecl& buffer, bool fresh_outputs) {
+  const bool has_forms = ir::is_float(buffer.element) || buffer.element == Type::Bool;
+  return !has_forms || (fresh_outputs && ir::role_of(buffer) == ir::Role::Output);
+}
+
+ChangeReports find_change_reports(const ir::Program& program,
+                                  const std::vector<ir::BufferId>& evolving,
+                                  const GridSyncOptions& options) {
+  ChangeReports reports;
+  reports.stores.assign(program.nodes().size(), false);
+  reports.before.assign(program.nodes().size(), ir::kNone);
+  const auto& size = program.workgroup_size();
+  if (!options.one_dimensional || size[1] * size[2] != 1) return reports;
+
+  std::vector<bool> is_own_place(program.vars().size(), false);  // names for `invocation.x`
+  const auto own_place = [&](ir::ExprId id) {
+    const ir::Expr& expr = program.expr(id);
+    if (expr.kind == ir::ExprKind::InvocationId) return expr.aux == 0;
+    return expr.kind == ir::ExprKind::Var && is_own_place[expr.ref];
+  };
+  constexpr NodeId kSeveral = ir::kNone;
+  constexpr NodeId kNoStore = ir::kNone - 1;
+  std::vector<NodeId> only_store(program.buffers().size(), kNoStore);
+  LoadedValues loaded(program);
+  std::vector<bool> is_deep(program.nodes().size(), false);
+  NodeId loop_end = 0;
+  for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
+    const ir::Node& node = program.node(id);
+    loaded.come_to(id);
+    is_deep[id] = loaded.depth() > kDeepest;
+    if (node.kind == NodeKind::Loop) loop_end = std::max(loop_end, node.end);
+    if (node.kind == NodeKind::Let && !program.var(node.ref).assigned) {
+      const ir::Expr& value = program.expr(node.args[0]);
+      is_own_place[node.ref] = own_place(node.args[0]);
+      const bool is_load = value.kind == ir::ExprKind::Load;
+      if (is_load && own_place(node.args[0] - 1)) loaded.note(value.ref, id);
+    }
+    const auto spoil = [&](ir::BufferId buffer) { only_store[buffer] = kSeveral; };
+    if (node.kind == NodeKind::Store) {
+      const bool once = only_store[node.ref] == kNoStore && id >= loop_end;
+      only_store[node.ref] = once && own_place(node.args[0]) ? id : kSeveral;
+      reports.before[id] = loaded.let_of(node.ref, id);
+    }
+    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    if (copies || ir::info(node.kind).whole_grid) spoil(node.ref);
+    for (const ir::ExprId root : program.expressions(id)) {
+      for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
+        if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);
+      }
+    }
+  }
+  for (const ir::BufferId buffer : evolving) {
+    const NodeId store = only_store[buffer];
+    const bool can = can_report(program.buffer(buffer), options.fresh_outputs);
+    if (store >= kNoStore || !can || is_deep[store]) continue;
+    reports.stores[store] = true;
+    reports.buffers.push_back(buffer);
+  }
+  return reports;
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,69 @@
+#include "dispatch/cut/spill_slots.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace felsite::dispatch {
+namespace {
+
+struct Place {
+  std::uint32_t word = 0;
+  std::uint32_t bit = ir::kNone;
+};
+
+// The places of one size, for the invocations or for the groups.
+class Places {
+ public:
+  Place take(std::uint32_t begin, std::uint32_t end, std::uint32_t words, std::uint32_t& next_word,
+             bool is_bit) {
+    while (!taken_.empty() && taken_.top().end <= begin) {
+      free_.push_back(taken_.top().place);
+      taken_.pop();
+    }
+    if (free_.empty()) add(words, next_word, is_bit);
+    const Place place = free_.back();
+    free_.pop_back();
+    taken_.push({end, place});
+    return place;
+  }
+
+ private:
+  struct Taken {
+    std::uint32_t end;
+    Place place;
+    bool operator>(const Taken& other) const { return end > other.end; }
+  };
+
+  void add(std::uint32_t words, std::uint32_t& next_word, bool is_bit) {
+    if (!is_bit) {
+      free_.push_back({next_word, ir::kNone});
+    } else {
+      for (std::uint32_t bit = 32; bit-- > 0;) free_.push_back({next_word, bit});
+    }
+    next_word += words;
+  }
+
+  std::priority_queue<Taken, std::vector<Taken>, std::greater<>> taken_;
+  std::vector<Place> free_;
+};
+
+}  // namespace
+
+SpillLayout lay_out_spills(std::vector<SpillRange> ranges) {
+  // A value that a segment reads at its beginning makes room for one that it leaves at its end.
+  std::ranges::stable_sort(ranges, {}, &SpillRange::begin);
+  SpillLayout layout;
+  Places places[2][3];
+  for (const SpillRange& range : ranges) {
+    const bool is_bit = range.type == ir::Type::Bool;
+    const std::uint32_t words = !is_bit && ir::info(range.type).bytes == 8 ? 2 : 1;
+    const std::size_t size = is_bit ? 0 : words;
+    std::uint32_t& next = range.of_group ? layout.group_words : layout.lane_words;
+    const Place place =
+        places[range.of_group ? 1 : 0][size].take(range.begin, range.end, words, next, is_bit);
+    layout.slots.push_back({range.variable, place.word, place.bit, range.of_group});
+  }
+  return layout;
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,398 @@
+#include "felsite/explain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/guarded.h"
+#include "base/host_memory.h"
+#include "base/try.h"
+#include "dispatch/contract/host_split.h"
+#include "dispatch/explain/explained_source.h"
+#include "dispatch/explain/explained_traffic.h"
+#include "dispatch/reference/reference_run.h"
+#include "dispatch/schedule/grid.h"
+#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/schedule/routing.h"
+#include "felsite/validate.h"
+
+namespace felsite {
+namespace {
+
+using dispatch::KnownSizes;
+using dispatch::Route;
+using Grid = std::array<std::uint32_t, 3>;
+
+// What a grid that is not known is taken to be made for: too many elements for one workgroup of any
+// device.
+constexpr std::uint64_t kAssumedElements = std::uint64_t{1} << 20;
+
+class Explainer {
+ public:
+  Explainer(const ir::Program& program, const DispatchConfig& config, const ExplainInputs& inputs,
+            const DeviceProfile& device)
+      : program_(dispatch::configured(program, config)),
+        config_(config),
+        inputs_(inputs),
+        device_(device),
+        passes_(config.fixpoint_iterations.value_or(1)) {}
+
+  Result<Explanation> run() {
+    FELSITE_CHECK(dispatch::check_choices(program_, config_));
+    if (const ir::Findings findings = ir::validate(program_); !findings.empty()) {
+      return std::unexpected(ir::to_error(findings, program_.name()));
+    }
+    FELSITE_CHECK(dispatch::check_config(program_, config_));
+    out_.program = program_.name();
+    out_.fingerprint = to_string(program_.fingerprint());
+    out_.device = device_.name;
+    out_.workgroup_size = program_.workgroup_size();
+    FELSITE_CHECK(find_sizes());
+    const std::vector<std::uint64_t> lengths = known_lengths();
+    FELSITE_TRY(auto route, dispatch::choose_route(program_, config_, grid_, device_,
+                                                   {.lengths = lengths, .can_try = true}));
+    out_.route = to_string(route.route);
+    out_.reason = route.reason;
+    FELSITE_CHECK(check_groups(route.route));
+    if (!sizes_.grid) note_small_grid(route.route);
+    FELSITE_CHECK(explain_cut(route.route));
+    out_.source = dispatch::explain_source(program_, inputs_.source);
+    return std::move(out_);
+  }
+
+ private:
+  // The lengths and the grid, as far as they follow from what was given.
+  Result<void> find_sizes() {
+    std::vector<std::uint64_t> bytes;
+    std::vector<std::string> missing;
+    bool storage_missing = false;
+    for (const ir::BufferDecl& buffer : program_.buffers()) {
+      const ir::Role role = ir::role_of(buffer);
+      const bool is_input = ir::takes_caller_bytes(role);
+      sizes_.lengths.emplace_back(buffer.count);
+      if (!is_input) continue;
+      const std::size_t element = ir::info(buffer.element).bytes;
+      const auto given = bytes.size() < inputs_.bytes.size() ? inputs_.bytes[bytes.size()]
+                                                             : std::optional<std::uint64_t>();
+      bytes.push_back(given.value_or(buffer.count * element));
+      if (given) sizes_.lengths.back() = *given / element;
+      if (given || buffer.count != 0) continue;
+      sizes_.lengths.back().reset();
+      missing.push_back("`" + buffer.name + "`");
+      storage_missing = storage_missing || role != ir::Role::Uniform;
+    }
+    if (!missing.empty()) {
+      out_.assumptions.push_back(
+          fmt::format("The size{} of {} {} not known: what depends on {} stands as a formula.",
+                      missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
+                      missing.size() == 1 ? "is" : "are", missing.size() == 1 ? "it" : "them"));
+    }
+    FELSITE_TRY(bindings_, dispatch::plan_bindings(program_, bytes, config_));
+    return find_grid(bindings_, storage_missing);
+  }
+
+  Result<void> find_grid(const dispatch::BindingPlan& bindings, bool storage_missing) {
+    sizes_.workgroup_size = program_.workgroup_size();
+    const bool indirect = program_.facts().has_indirect_dispatch;
+    auto words = inputs_.indirect_grid;
+    if (indirect && !words) words.emplace();
+    FELSITE_TRY(auto grid, dispatch::plan_grid(program_, bindings, config_, words));
+    const bool is_known = indirect ? inputs_.indirect_grid.has_value()
+                                   : config_.grid_override.has_value() || !storage_missing;
+    if (is_known) {
+      grid_ = grid;
+      sizes_.grid = out_.grid = grid_;
+      out_.grid_reason = dispatch::grid_reason(program_, bindings, config_);
+      return {};
+    }
+    grid_ = assumed_grid();
+    out_.grid_reason = indirect ? "read from a buffer whose words are not known"
+                                : "for the largest storage buffer, whose size is not known";
+    out_.assumptions.push_back(
+        fmt::format("The grid is taken to be one for {} elements, more than a workgroup has.",
+                    kAssumedElements));
+    return {};
+  }
+
+  // A grid that the device reads may lie on any axes.
+  Grid assumed_grid() const {
+    const auto& size = program_.workgroup_size();
+    const std::uint32_t lanes = size[0] * size[1] * size[2];
+    return dispatch::infer_grid(kAssumedElements, size)
+        .value_or(*dispatch::infer_grid(kAssumedElements, {lanes, 1, 1}));
+  }
+
+  // Of all buffers, or of none.
+  std::vector<std::uint64_t> known_lengths() const {
+    std::vector<std::uint64_t> lengths;
+    for (const auto& length : sizes_.lengths) {
+      if (!length) return {};
+      lengths.push_back(*length);
+    }
+    return lengths;
+  }
+
+  // Where the grid was assumed to be large: what a small one would change.
+  void note_small_grid(Route route) {
+    const auto small =
+        dispatch::choose_route(program_, config_, {1, 1, 1}, device_, {.can_try = true});
+    if (!small || small->route == route) return;
+    out_.notes.push_back(fmt::format("On a grid of one workgroup the route is {}. {}",
+                                     to_string(small->route), small->reason));
+  }
+
+  GridSyncOptions options(bool for_device, bool store_choices) const {
+    const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
+    return {.many_passes = passes_ > 1,
+            .report_changes = for_device && compares,
+            .store_choices = store_choices,
+            .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+            .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
+  }
+
+  std::uint64_t device_bytes() const {
+    return device_.memory_bytes != 0 ? device_.memory_bytes : UINT64_MAX;
+  }
+
+  std::uint64_t binding_bytes() const {
+    return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
+  }
+
+  Result<GridSyncPlan> cut(bool for_device) const {
+    auto plan = plan_grid_sync(program_, options(for_device, false));
+    if (!plan || plan->host_knows_way) return plan;
+    return plan_grid_sync(program_, options(for_device, true));
+  }
+
+  // What cannot run because of what it keeps is not explained as if it could.
+  Result<void> check_kept(const GridSyncPlan& plan, const GridSyncPlan& split, Route route) const {
+    if (!sizes_.grid) return {};
+    Result<dispatch::KeptSizes> sizes;
+    if (route == Route::Resident) {
+      sizes = dispatch::size_kept(plan, grid_, {device_bytes(), binding_bytes()});
+    }
+    if (route == Route::HostSplit) {
+      const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
+      // A device's split is handed on by the host.
+      const std::uint64_t memory =
+          device_.grid_sync ? device_bytes() : base::default_memory_limit();
+      sizes = dispatch::size_split({.plan = split, .bindings = bindings_, .compares = compares},
+                                   grid_, {memory, binding_bytes()});
+    }
+    if (!sizes) return std::unexpected(std::move(sizes.error()));
+    return {};
+  }
+
+  // The reference, which alone has grid barriers itself, keeps every workgroup across them.
+  Result<void> check_groups(Route route) const {
+    const bool on_reference = device_.grid_sync && route != Route::HostSplit;
+    if (!on_reference || !sizes_.grid) return {};
+    return dispatch::check_kept_groups(program_, grid_, device_bytes());
+  }
+
+  Result<void> explain_cut(Route route) {
+    explain_convergence(route);
+    const bool has_flag = config_.convergence.kind == Convergence::Kind::Flag;
+    const auto flag = has_flag ? program_.find_buffer(config_.convergence.flag) : std::nullopt;
+    out_.traffic = dispatch::resident_traffic(program_, sizes_, flag.value_or(ir::kNone));
+    auto plan = cut(true);
+    if (!plan) {
+      // A backend with barriers of its own runs what nobody can cut.
+      const bool is_needed = route != Route::Native && route != Route::Plain;
+      if (is_needed || plan.error().code != ErrorCode::UnsupportedFeature) {
+        return std::unexpected(std::move(plan.error()));
+      }
+      out_.has_plan = false;
+      out_.notes.push_back("It cannot be cut into segments: " + plan.error().message);
+      return {};
+    }
+    FELSITE_TRY(const auto split, cut(false));
+    FELSITE_CHECK(check_kept(*plan, split, route));
+    explain_plan(*plan, route);
+    dispatch::add_split_traffic(split, sizes_, visits_, passes_, out_.segments, out_.traffic);
+    return {};
+  }
+
+  void explain_plan(const GridSyncPlan& plan, Route route) {
+    dispatch::BufferList buffers(plan, sizes_);
+    out_.host_knows_way = plan.host_knows_way;
+    out_.grid_barriers = plan.grid_syncs;
+    out_.spill_words = plan.spill_words;
+    out_.group_words = plan.group_words;
+    const auto way = dispatch::way_of(plan, sizes_);
+    if (way) {
+      visits_.assign(plan.segments.size(), 0);
+      for (const std::uint32_t s : *way) ++visits_[s];
+    }
+    out_.segments = dispatch::explain_segments(plan, buffers);
+    std::uint64_t launches = 0;
+    for (std::size_t s = 0; way && s < visits_.size(); ++s) {
+      out_.segments[s].launches = plan.segments[s].empty ? 0 : visits_[s];
+      launches += *out_.segments[s].launches;
+    }
+    if (way) out_.launches = launches;
+    out_.order = dispatch::explain_order(plan, visits_);
+    out_.spills = dispatch::explain_spills(plan);
+    out_.barriers = dispatch::explain_barriers(plan, out_.segments, out_.order, way, passes_ > 1);
+    dispatch::ByteSum kept;
+    kept += {std::uint64_t{plan.spill_words} * 4, "invocations", sizes_.invocations()};
+    kept += {std::uint64_t{plan.group_words} * 4, "workgroups", sizes_.workgroups()};
+    for (const ir::BufferId id : plan.kept) {
+      kept += dispatch::size_of(plan, {SegmentBuffer::Kind::Kept, id}, sizes_);
+    }
+    out_.kept = kept.value();
+    out_.buffers = buffers.take();
+    for (const ir::BufferId id : plan.reported) {
+      if (!compares_on_host(route)) out_.convergence.reported.push_back(program_.buffer(id).name);
+    }
+    if (out_.convergence.kind == "automatic") {
+      for (const ir::BufferId id : plan.evolving) {
+        const bool reported = std::ranges::binary_search(plan.reported, id);
+        if (compares_on_host(route) || !reported) {
+          out_.convergence.compared.push_back(program_.buffer(id).name);
+        }
+      }
+    }
+    note_form(plan, route);
+    if (is_one_dispatch(out_)) as_one_dispatch();
+  }
+
+  // What only a cut needs is not there: barriers between launches, and what is kept across them.
+  void as_one_dispatch() {
+    out_.launches = 1;
+    out_.barriers.clear();
+    out_.spills.clear();
+    out_.spill_words = out_.group_words = 0;
+    out_.kept = dispatch::ByteSum().value();
+    const auto is_own = [&](std::uint32_t place) {
+      return out_.buffers[place].kind == ExplainedBuffer::Kind::Program;
+    };
+    for (ExplainedSegment& segment : out_.segments) {
+      std::erase_if(segment.uses, [&](const ExplainedUse& use) {
+        return !is_own(use.buffer) || use.role == "carried";
+      });
+      segment.recomputed.clear();
+      segment.loaded.clear();
+      segment.stored.clear();
+    }
+    // The program's buffers come first, so that their places stay.
+    std::erase_if(out_.buffers, [](const ExplainedBuffer& buffer) {
+      return buffer.kind != ExplainedBuffer::Kind::Program;
+    });
+  }
+
+  // Only a device looks at stores.
+  static bool compares_on_host(Route route) {
+    return route == Route::HostSplit || route == Route::Native;
+  }
+
+  void note_form(const GridSyncPlan& plan, Route route) {
+    const bool in_one = route == Route::Native || route == Route::OneWorkgroup;
+    if (in_one && plan.segments.size() > 1) {
+      out_.notes.push_back(
+          "All of it is one dispatch: the segments are its parts, with native barriers between "
+          "them, and nothing is spilled.");
+    }
+    if (!in_one && !plan.host_knows_way) {
+      out_.notes.push_back(
+          route == Route::HostSplit
+              ? "Bounds or conditions are in memory: the host reads what each segment decided."
+              : "Bounds or conditions are in memory: a small kernel behind each segment finds the "
+                "way on, with barriers of its own.");
+    }
+  }
+
+  void explain_convergence(Route route) {
+    ExplainedConvergence& convergence = out_.convergence;
+    convergence.passes = passes_;
+    switch (config_.convergence.kind) {
+      case Convergence::Kind::Automatic:
+        convergence.kind = passes_ > 1 ? "automatic" : "once";
+        break;
+      case Convergence::Kind::Flag:
+        convergence.kind = "flag";
+        convergence.flag = config_.convergence.flag;
+        break;
+      case Convergence::Kind::None:
+        convergence.kind = passes_ > 1 ? "none" : "once";
+        break;
+    }
+    for (const ir::BufferId id : dispatch::changed_buffers(program_)) {
+      convergence.evolving.push_back(program_.buffer(id).name);
+    }
+    if (config_.cooperative && route == Route::Native) {
+      out_.notes.push_back("It is a cooperative dispatch: all workgroups run at once.");
+    }
+  }
+
+  const ir::Program program_;
+  const DispatchConfig& config_;
+  const ExplainInputs& inputs_;
+  const DeviceProfile& device_;
+  const std::uint32_t passes_;
+  KnownSizes sizes_;
+  dispatch::BindingPlan bindings_;  // inputs whose sizes are not known have none
+  Grid grid_{};                     // known or assumed
+  std::vector<std::uint64_t> visits_;
+  Explanation out_;
+};
+
+}  // namespace
+
+std::string_view to_string(ExplainedBuffer::Kind kind) {
+  switch (kind) {
+    case ExplainedBuffer::Kind::Program:
+      return "program";
+    case ExplainedBuffer::Kind::Spill:
+      return "spill";
+    case ExplainedBuffer::Kind::GroupSpill:
+      return "group spill";
+    case ExplainedBuffer::Kind::Kept:
+      return "kept";
+    case ExplainedBuffer::Kind::Control:
+      return "control";
+  }
+  return "?";
+}
+
+bool is_one_dispatch(const Explanation& explanation) {
+  return explanation.route == "plain" || explanation.route == "native" ||
+         explanation.route == "one workgroup";
+}
+
+std::string_view to_string(ExplainedHazard::Kind kind) {
+  switch (kind) {
+    case ExplainedHazard::Kind::ReadAfterWrite:
+      return "RAW";
+    case ExplainedHazard::Kind::WriteAfterRead:
+      return "WAR";
+    case ExplainedHazard::Kind::WriteAfterWrite:
+      return "WAW";
+  }
+  return "?";
+}
+
+Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
+                            const ExplainInputs& inputs, const DeviceProfile& device) {
+  return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
+}
+
+Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
+                               const std::vector<std::uint64_t>& input_bytes) {
+  return base::guarded([&]() -> Result<GridChoice> {
+    FELSITE_CHECK(dispatch::check_choices(program, config));
+    const ir::Program configured = dispatch::configured(program, config);
+    FELSITE_TRY(const auto plan, dispatch::plan_bindings(configured, input_bytes, config));
+    GridChoice choice{.grid = {},
+                      .reason = dispatch::grid_reason(configured, plan, config),
+                      .is_inferred = false};
+    if (configured.facts().has_indirect_dispatch) return choice;
+    FELSITE_TRY(const auto grid, dispatch::plan_grid(configured, plan, config, std::nullopt));
+    choice.grid = grid;
+    choice.is_inferred = !config.grid_override;
+    return choice;
+  });
+}
+
+}  // namespace felsite

@@ -1,0 +1,152 @@
+// Where the launches of a plan conflict, by the planner that the device's recordings use, and over
+// which buffers.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "dispatch/explain/explained_plan.h"
+#include "dispatch/schedule/barrier_plan.h"
+
+namespace felsite::dispatch {
+namespace {
+
+using Way = std::vector<std::uint32_t>;
+
+// A longer way is not looked at launch by launch: its barriers are those of a short one.
+constexpr std::size_t kMostLaunches = 16384;
+
+// Each branch in turn and each loop twice, so that every segment meets those that may follow it.
+// Nested loops double; where that grows too long, inner loops are taken once.
+class TypicalWay {
+ public:
+  explicit TypicalWay(const std::vector<ExplainedPart>& order) { add(order); }
+  Way take() { return std::move(way_); }
+
+ private:
+  void add(const std::vector<ExplainedPart>& parts) {
+    for (const ExplainedPart& part : parts) {
+      if (part.kind == ExplainedPart::Kind::Segment) {
+        way_.push_back(part.segment);
+        continue;
+      }
+      add(part.parts);
+      const bool again = part.kind == ExplainedPart::Kind::Repeat && way_.size() < kMostLaunches;
+      if (again) add(part.parts);
+    }
+  }
+  Way way_;
+};
+
+PlannedStep step_of(const ExplainedSegment& segment) {
+  PlannedStep step;
+  for (const ExplainedUse& use : segment.uses) {
+    const bool writes = use.writes || use.atomics;
+    if (!writes && !use.reads) continue;
+    step.accesses.push_back({use.buffer, 0, 1, Stage::Compute, writes});
+  }
+  return step;
+}
+
+const ExplainedUse* use_of(const ExplainedSegment& segment, std::uint32_t buffer) {
+  const auto found = std::ranges::find(segment.uses, buffer, &ExplainedUse::buffer);
+  return found == segment.uses.end() ? nullptr : &*found;
+}
+
+// What the later segment must wait for the earlier one for.
+void add_hazards(const std::vector<ExplainedSegment>& segments, std::uint32_t earlier,
+                 std::uint32_t later, std::vector<ExplainedHazard>& hazards) {
+  using Kind = ExplainedHazard::Kind;
+  for (const ExplainedUse& before : segments[earlier].uses) {
+    const ExplainedUse* const after = use_of(segments[later], before.buffer);
+    if (after == nullptr) continue;
+    const bool wrote = before.writes || before.atomics;
+    const bool writes = after->writes || after->atomics;
+    const bool reads = after->reads || after->atomics;
+    std::optional<Kind> kind;
+    if (wrote && reads) {
+      kind = Kind::ReadAfterWrite;
+    } else if (wrote && writes) {
+      kind = Kind::WriteAfterWrite;
+    } else if (before.reads && writes) {
+      kind = Kind::WriteAfterRead;
+    }
+    if (!kind) continue;
+    const auto same = [&](const ExplainedHazard& h) {
+      return h.buffer == before.buffer && h.kind == *kind;
+    };
+    if (std::ranges::any_of(hazards, same)) continue;
+    hazards.push_back({*kind, before.buffer, earlier, later});
+  }
+}
+
+// The segments of a stretch of the way, each once: what repeats has no new hazards.
+Way distinct(const Way& way, std::uint32_t from, std::uint32_t to) {
+  Way result(way.begin() + from, way.begin() + to);
+  std::ranges::sort(result);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+std::vector<ExplainedHazard> hazards_between(const std::vector<ExplainedSegment>& segments,
+                                             const Way& earlier, const Way& later) {
+  std::vector<ExplainedHazard> hazards;
+  for (auto before = earlier.rbegin(); before != earlier.rend(); ++before) {
+    for (const std::uint32_t after : later) add_hazards(segments, *before, after, hazards);
+  }
+  std::ranges::sort(hazards, {},
+                    [](const ExplainedHazard& h) { return std::tuple(h.buffer, h.kind); });
+  return hazards;
+}
+
+}  // namespace
+
+std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
+                                               const std::vector<ExplainedSegment>& segments,
+                                               const std::vector<ExplainedPart>& order,
+                                               const std::optional<Way>& known_way,
+                                               bool many_passes) {
+  const bool is_known = known_way && known_way->size() <= kMostLaunches;
+  Way way = is_known ? *known_way : TypicalWay(order).take();
+  std::erase_if(way, [&](std::uint32_t s) { return plan.segments[s].empty; });
+  if (way.empty()) return {};
+  SequencePlan sequence;
+  sequence.count = many_passes ? 2 : 1;
+  for (const std::uint32_t s : way) sequence.block.push_back(step_of(segments[s]));
+  // Each barrier orders what stands between it and its neighbours; places are those of one pass.
+  std::vector<std::uint32_t> places;
+  for (const PlannedBarrier& barrier : plan_barriers(sequence).barriers) {
+    places.push_back(barrier.before);
+  }
+  const auto size = static_cast<std::uint32_t>(way.size());
+  using Ends = std::tuple<bool, std::uint32_t, std::uint32_t>;
+  std::map<Ends, ExplainedBarrier> found;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::uint32_t place = places[i];
+    const bool next_pass = place == 0 || place == size;
+    const std::uint32_t after = next_pass ? way.back() : way[place - 1];
+    const std::uint32_t before = next_pass ? way.front() : way[place];
+    auto [entry, is_new] = found.try_emplace(Ends{next_pass, after, before});
+    ExplainedBarrier& barrier = entry->second;
+    barrier.after = after;
+    barrier.before = before;
+    barrier.next_pass = next_pass;
+    if (is_known) barrier.times = barrier.times.value_or(0) + 1;
+    if (!is_new) continue;
+    const std::uint32_t from = i == 0 ? 0 : places[i - 1];
+    const std::uint32_t to = i + 1 == places.size() ? size : places[i + 1];
+    if (next_pass) {
+      const std::uint32_t first_end = place == 0 ? to : places.front();
+      const std::uint32_t last_begin = place == 0 ? places.back() : from;
+      barrier.hazards =
+          hazards_between(segments, distinct(way, last_begin, size), distinct(way, 0, first_end));
+    } else {
+      barrier.hazards =
+          hazards_between(segments, distinct(way, from, place), distinct(way, place, to));
+    }
+  }
+  std::vector<ExplainedBarrier> barriers;
+  for (auto& [ends, barrier] : found) barriers.push_back(std::move(barrier));
+  return barriers;
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,58 @@
+// The parts of an explanation that a cut program gives.
+#pragma once
+
+#include <array>
+
+#include "dispatch/schedule/binding_plan.h"
+#include "dispatch/schedule/byte_sum.h"
+#include "felsite/explain.h"
+#include "felsite/grid_sync.h"
+
+namespace felsite::dispatch {
+
+// Sizes as far as they are known.
+struct KnownSizes {
+  std::vector<std::optional<std::uint64_t>> lengths;  // elements, by BufferId
+  std::optional<std::array<std::uint32_t, 3>> grid;
+  std::array<std::uint32_t, 3> workgroup_size{};
+
+  std::optional<std::uint64_t> workgroups() const;
+  std::optional<std::uint64_t> invocations() const;
+};
+
+ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const KnownSizes& sizes);
+ByteSum size_of(const ir::Program& program, ir::BufferId buffer, const KnownSizes& sizes);
+
+// The buffers of a plan as one list, and where those of a segment are in it. Trips are no buffer
+// there: they are given to each launch, and workgroup memory lasts no longer than a workgroup.
+class BufferList {
+ public:
+  BufferList(const GridSyncPlan& plan, const KnownSizes& sizes);
+  std::uint32_t place_of(const SegmentBuffer& buffer) const;  // kNone: not in the list
+  std::vector<ExplainedBuffer> take() { return std::move(buffers_); }
+
+ private:
+  void add(const SegmentBuffer& buffer, ExplainedBuffer explained);
+  std::vector<SegmentBuffer> sources_;
+  std::vector<ExplainedBuffer> buffers_;
+};
+
+// By segment.
+std::vector<ExplainedSegment> explain_segments(const GridSyncPlan& plan, const BufferList& buffers);
+std::vector<ExplainedPart> explain_order(const GridSyncPlan& plan,
+                                         const std::vector<std::uint64_t>& visits);
+std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan);
+
+// The segments of one pass one after the other, also those that do nothing. None where the host
+// does not know the way, or where it is too long to be gone.
+std::optional<std::vector<std::uint32_t>> way_of(const GridSyncPlan& plan, const KnownSizes& sizes);
+
+// Where launches conflict. `way`: of one pass, if it is known; else a way that takes each loop
+// twice and each branch stands for it.
+std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
+                                               const std::vector<ExplainedSegment>& segments,
+                                               const std::vector<ExplainedPart>& order,
+                                               const std::optional<std::vector<std::uint32_t>>& way,
+                                               bool many_passes);
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,136 @@
+#include "dispatch/schedule/grid_walk.h"
+
+#include <algorithm>
+
+#include "arithmetic/fold.h"
+
+namespace felsite::dispatch {
+
+using ir::ExprId;
+using ir::ExprKind;
+using ir::kNone;
+
+GridWalk::GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
+                   const std::array<std::uint32_t, 3>& grid)
+    : plan_(plan),
+      lengths_(std::move(lengths)),
+      grid_(grid),
+      trips_(plan.trip_count, 0),
+      ends_(plan.trip_count, 0) {
+  if (!plan.host_knows_way || plan.forks.empty()) return;
+  trip_of_.assign(plan.program.vars().size(), kNone);
+  for (const GridFork& fork : plan.forks) {
+    if (fork.is_loop) trip_of_[plan.program.node(fork.node).ref] = fork.trip;
+  }
+  variables_.resize(plan.program.vars().size());
+  find_needed();
+}
+
+void GridWalk::find_needed() {
+  const ir::Program& program = plan_.program;
+  std::vector<ir::NodeId> declared_at(program.vars().size(), kNone);
+  for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
+    if (program.node(id).kind == ir::NodeKind::Let) declared_at[program.node(id).ref] = id;
+  }
+  std::vector<std::uint32_t> mark(program.vars().size(), 0);
+  needed_.resize(plan_.forks.size());
+  for (std::uint32_t f = 0; f < plan_.forks.size(); ++f) {
+    const auto roots = program.expressions(plan_.forks[f].node);
+    std::vector<ExprId> open(roots.begin(), roots.end());
+    while (!open.empty()) {
+      const ExprId root = open.back();
+      open.pop_back();
+      for (ExprId row = program.first_row(root); row <= root; ++row) {
+        const ir::Expr& expr = program.expr(row);
+        const bool is_new =
+            expr.kind == ExprKind::Var && trip_of_[expr.ref] == kNone && mark[expr.ref] != f + 1;
+        if (!is_new) continue;
+        mark[expr.ref] = f + 1;
+        const ExprId value = program.node(declared_at[expr.ref]).args[0];
+        needed_[f].push_back({expr.ref, value});
+        open.push_back(value);
+      }
+    }
+    // A variable is computed from earlier ones.
+    std::ranges::sort(needed_[f], {}, &Needed::variable);
+  }
+}
+
+ir::Literal GridWalk::leaf(const ir::Expr& expr) const {
+  const ir::Program& program = plan_.program;
+  if (expr.kind == ExprKind::BufLen) {
+    const ir::BufferDecl& buffer = program.buffer(expr.ref);
+    const bool shared = buffer.access == ir::Access::Workgroup;
+    return ir::literal(shared ? buffer.count : static_cast<std::uint32_t>(lengths_[expr.ref]));
+  }
+  if (expr.kind == ExprKind::NumWorkgroups) return ir::literal(grid_[expr.aux]);
+  if (expr.kind == ExprKind::WorkgroupSize) return ir::literal(program.workgroup_size()[expr.aux]);
+  if (expr.kind == ExprKind::Literal) return {expr.type, expr.literal_bits()};
+  return trip_of_[expr.ref] != kNone ? ir::literal(trips_[trip_of_[expr.ref]])
+                                     : variables_[expr.ref];
+}
+
+// Of an expression that plan_grid_sync has found to be known to the host.
+ir::Literal GridWalk::evaluate(ExprId root) const {
+  const ir::Program& program = plan_.program;
+  std::vector<ir::Literal> values;
+  for (ExprId row = program.first_row(root); row <= root; ++row) {
+    const std::size_t count = program.operands(row).size();
+    if (count == 0) {
+      values.push_back(leaf(program.expr(row)));
+      continue;
+    }
+    const auto operands = std::span(values).last(count);
+    const ir::Literal value = arithmetic::fold(program, row, operands).value_or(ir::Literal{});
+    values.resize(values.size() - count);
+    values.push_back(value);
+  }
+  return values.back();
+}
+
+std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
+                                            std::span<const std::uint32_t> choices) {
+  const NextSegment& way = plan_.segments[segment].next;
+  if (way.kind == NextSegment::Kind::End) return std::nullopt;
+  if (way.kind == NextSegment::Kind::Go) return way.yes;
+  const GridFork& fork = plan_.forks[way.fork];
+  if (way.kind == NextSegment::Kind::Again) {
+    // The end is beyond the trip, so counting on cannot overflow.
+    return ++trips_[fork.trip] < ends_[fork.trip] ? way.yes : way.no;
+  }
+  std::array<std::uint32_t, 2> found{};
+  if (plan_.host_knows_way) {
+    for (const Needed& needed : needed_[way.fork]) {
+      variables_[needed.variable] = evaluate(needed.value);
+    }
+    const auto roots = plan_.program.expressions(fork.node);
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      found[i] = static_cast<std::uint32_t>(evaluate(roots[i]).bits);
+    }
+  } else {
+    std::ranges::copy(choices.subspan(fork.choice, 2), found.begin());
+  }
+  if (way.kind == NextSegment::Kind::If) return found[0] != 0 ? way.yes : way.no;
+  if (found[0] >= found[1]) return way.no;
+  trips_[fork.trip] = found[0];
+  ends_[fork.trip] = found[1];
+  return way.yes;
+}
+
+std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
+                                             std::vector<std::uint64_t> lengths,
+                                             const std::array<std::uint32_t, 3>& grid,
+                                             std::size_t most) {
+  GridWalk walk(plan, std::move(lengths), grid);
+  std::vector<FlatStep> steps;
+  std::size_t passed = 0;
+  for (std::optional<std::uint32_t> at = 0; at; at = walk.next(*at, {})) {
+    if (++passed > 4 * most) return std::nullopt;
+    if (plan.segments[*at].empty) continue;
+    if (steps.size() == most) return std::nullopt;
+    steps.push_back({*at, {walk.trips().begin(), walk.trips().end()}});
+  }
+  return steps;
+}
+
+}  // namespace felsite::dispatch

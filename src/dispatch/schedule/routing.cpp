@@ -1,0 +1,270 @@
+#include "dispatch/schedule/routing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "dispatch/cut/change_reports.h"
+#include "dispatch/cut/grid_sync_cut.h"
+#include "ir/analysis/effects.h"
+
+namespace felsite::dispatch {
+namespace {
+
+using ir::NodeKind;
+using Grid = std::array<std::uint32_t, 3>;
+
+// Logical invocations that one lane can take.
+constexpr double kMostPerLane = 8;
+
+Error unsupported(const ir::Program& program, std::string message, std::string fix) {
+  Error error{.code = ErrorCode::UnsupportedFeature,
+              .message = std::move(message),
+              .fix = std::move(fix),
+              .context = {}};
+  error.context.program = program.name();
+  return error;
+}
+
+bool is_grid_sync(const ir::Node& node) {
+  return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+}
+
+// Trips of loops in one pass of one invocation; absent where only the device knows how many.
+struct Trips {
+  std::optional<double> around_barriers = 0.0;  // the most that a grid barrier is in
+  std::optional<double> in_all = 0.0;
+};
+
+Trips trips_of(const ir::Program& program) {
+  Trips found;
+  struct Open {
+    ir::NodeId end;
+    std::optional<double> trips;  // so far, of all loops around
+  };
+  std::vector<Open> open{{program.entry().end, 1.0}};
+  for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
+    while (open.back().end <= id) open.pop_back();
+    const ir::Node& node = program.node(id);
+    if (node.kind == NodeKind::Loop) {
+      const ir::Expr& from = program.expr(node.args[0]);
+      const ir::Expr& to = program.expr(node.args[1]);
+      std::optional<double> trips = open.back().trips;
+      const bool known = from.kind == ir::ExprKind::Literal && to.kind == ir::ExprKind::Literal;
+      if (!known) trips.reset();
+      if (trips) *trips *= std::max(double(to.args[0]) - double(from.args[0]), 0.0);
+      if (!trips) found.in_all.reset();
+      if (found.in_all) *found.in_all += *trips + 1;
+      open.push_back({node.end, trips});
+    }
+    if (!is_grid_sync(node)) continue;
+    if (!open.back().trips) found.around_barriers.reset();
+    if (found.around_barriers) {
+      found.around_barriers = std::max(*found.around_barriers, *open.back().trips);
+    }
+  }
+  const auto is_loop = [&](const ir::OpDecl& op) {
+    const auto body = program.nodes().subspan(op.body.begin, op.body.end - op.body.begin);
+    return std::ranges::find(body, NodeKind::Loop, &ir::Node::kind) != body.end();
+  };
+  if (std::ranges::any_of(program.ops(), is_loop)) found.in_all.reset();
+  return found;
+}
+
+// Barriers in the text of a kernel: drivers take time to compile it that grows faster than they do.
+constexpr std::ptrdiff_t kMostBarriersInKernel = 16;
+
+bool has_many_barriers(const ir::Program& program) {
+  const ir::NodeRange entry = program.entry();
+  const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
+  return std::ranges::count_if(nodes, is_grid_sync) > kMostBarriersInKernel;
+}
+
+// Rounds in which all invocations look through what a kernel that runs its passes itself has to
+// compare; absent where the sizes are not known.
+std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
+                                          const Grid& grid, const RouteFacts& facts) {
+  const bool compares = config.fixpoint_iterations.value_or(1) > 1 &&
+                        config.convergence.kind == Convergence::Kind::Automatic;
+  if (!compares) return 0.0;
+  const auto& size = program.workgroup_size();
+  const double lanes = double(grid[0]) * grid[1] * grid[2] * size[0] * size[1] * size[2];
+  double rounds = 0;
+  for (const ir::BufferId id : changed_buffers(program)) {
+    if (facts.lengths.empty()) return std::nullopt;
+    rounds += static_cast<double>(facts.lengths[id]) / lanes + 2;
+  }
+  return rounds;
+}
+
+// A driver's loop budget is for one dispatch: what is split has it anew in each segment.
+enum class Budget : std::uint8_t { Suffices, MayNotSuffice, IsTooSmall };
+
+Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Grid& grid,
+                   const DeviceProfile& device, const RouteFacts& facts) {
+  if (device.loop_budget == 0) return Budget::Suffices;
+  // Invocations may be folded into one lane, and the lowering has loops of its own.
+  const double most = device.loop_budget / (2.0 * kMostPerLane);
+  const Trips trips = trips_of(program);
+  const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
+  if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
+  const auto rounds = rounds_of_comparing(program, config, grid, facts);
+  const bool fits = trips.in_all && rounds && *trips.in_all + *rounds <= most;
+  return fits ? Budget::Suffices : Budget::MayNotSuffice;
+}
+
+// Why the whole grid cannot be one workgroup; empty if it can.
+std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& grid,
+                                       const DeviceProfile& device) {
+  const ir::NodeRange entry = program.entry();
+  const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
+  if (std::ranges::any_of(nodes, is_copy)) {
+    return "a collective copies for all invocations, also for those that have returned";
+  }
+  const auto& size = program.workgroup_size();
+  // More of them than 64 bits count can be asked for.
+  const double groups = double(grid[0]) * grid[1] * grid[2];
+  if (groups > 1) {
+    const double lanes = groups * size[0] * size[1] * size[2];
+    const std::uint32_t room =
+        std::min(device.max_workgroup_invocations, device.max_workgroup_size[0]);
+    if (lanes > double(room) * kMostPerLane) {
+      return fmt::format("{:.0f} invocations are too many for one workgroup of {}", lanes, room);
+    }
+    const auto is_shared = [](const ir::BufferDecl& b) {
+      return b.access == ir::Access::Workgroup;
+    };
+    if (std::ranges::any_of(program.buffers(), is_shared)) {
+      return "several workgroups have memory of their own";
+    }
+    if (program.facts().has_barrier) return "several workgroups have barriers of their own";
+    if (program.facts().has_subgroup_ops) return "several workgroups have subgroups of their own";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  std::vector<ir::BufferId> changed;
+  std::ranges::set_union(effects.writes, effects.atomics, std::back_inserter(changed));
+  std::erase_if(
+      changed, [&](ir::BufferId id) { return program.buffer(id).access == ir::Access::Workgroup; });
+  return changed;
+}
+
+bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options) {
+  const std::vector<ir::BufferId> evolving = changed_buffers(program);
+  std::vector<ir::BufferId> compared;
+  std::ranges::set_difference(evolving, find_change_reports(program, evolving, options).buffers,
+                              std::back_inserter(compared));
+  if (compared.empty()) return true;
+  const ir::NodeRange entry = program.entry();
+  const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
+  if (std::ranges::find(nodes, NodeKind::Return, &ir::Node::kind) != nodes.end()) return false;
+  return std::ranges::all_of(compared, [&](ir::BufferId id) {
+    return values_are_bytes(program.buffer(id), options.fresh_outputs);
+  });
+}
+
+std::string_view to_string(Route route) {
+  switch (route) {
+    case Route::Plain:
+      return "plain";
+    case Route::Native:
+      return "native";
+    case Route::HostSplit:
+      return "host split";
+    case Route::Resident:
+      return "resident";
+    case Route::OneWorkgroup:
+      return "one workgroup";
+  }
+  return "?";
+}
+
+bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config) {
+  const ir::Facts& facts = program.facts();
+  return facts.has_grid_sync || facts.has_collectives || config.fixpoint_iterations.value_or(1) > 1;
+}
+
+bool changes_own_grid(const ir::Program& program) {
+  if (!program.facts().has_indirect_dispatch) return false;
+  const ir::BufferId words = program.node(program.entry().begin).ref;
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  return std::ranges::binary_search(effects.writes, words) ||
+         std::ranges::binary_search(effects.atomics, words);
+}
+
+Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
+                                 const Grid& grid, const DeviceProfile& device,
+                                 const RouteFacts& facts) {
+  if (!device.grid_sync && config.cooperative) {
+    return std::unexpected(
+        unsupported(program,
+                    "A cooperative dispatch needs a barrier of the whole grid, which Vulkan has "
+                    "not.",
+                    "dispatch without `cooperative`."));
+  }
+  if (!needs_grid_sync_form(program, config)) {
+    return RouteChoice{Route::Plain, "There is one pass without a grid barrier."};
+  }
+  const GridSync asked = config.grid_sync;
+  if (asked == GridSync::HostSplit) return RouteChoice{Route::HostSplit, "It was asked for."};
+  if (device.grid_sync) {
+    if (asked == GridSync::Automatic) {
+      return RouteChoice{Route::Native, "The backend has grid barriers itself."};
+    }
+    return std::unexpected(unsupported(
+        program, "This backend has grid barriers itself; of the other forms it has the host split.",
+        "ask for the host split, or for none."));
+  }
+  const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
+  if (many_passes && changes_own_grid(program)) {
+    if (asked != GridSync::Automatic) {
+      return std::unexpected(unsupported(
+          program, "The program changes the buffer that its grid is read from in each pass.",
+          "ask for the host split, or leave the form to the backend."));
+    }
+    return RouteChoice{Route::HostSplit,
+                       "Each pass reads its grid from a buffer that the program changes."};
+  }
+  if (asked == GridSync::Resident) return RouteChoice{Route::Resident, "It was asked for."};
+  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {
+    return RouteChoice{Route::Resident, "The grid is empty: there is nothing to put together."};
+  }
+  const std::string obstacle = too_much_for_one_workgroup(program, grid, device);
+  if (asked == GridSync::OneWorkgroup) {
+    if (obstacle.empty()) return RouteChoice{Route::OneWorkgroup, "It was asked for."};
+    return std::unexpected(
+        unsupported(program, fmt::format("The grid cannot run as one workgroup: {}.", obstacle),
+                    "ask for the resident form, or leave the form to the backend."));
+  }
+  if (obstacle.empty() && has_many_barriers(program)) {
+    return RouteChoice{
+        Route::Resident,
+        "So many grid barriers in one kernel would take the driver long to compile."};
+  }
+  if (!obstacle.empty()) {
+    return RouteChoice{Route::Resident,
+                       fmt::format("Buffers stay on the device; not one workgroup: {}.", obstacle)};
+  }
+  const Budget budget = loop_budget(program, config, grid, device, facts);
+  if (budget == Budget::IsTooSmall || (budget == Budget::MayNotSuffice && !facts.can_try)) {
+    return RouteChoice{
+        Route::Resident,
+        "One workgroup could exceed the driver's loop budget, which each segment has anew."};
+  }
+  if (budget == Budget::MayNotSuffice) {
+    return RouteChoice{Route::OneWorkgroup,
+                       "The whole grid fits one workgroup, whose barriers are native; should its "
+                       "loops exceed the driver's budget, it runs again in segments.",
+                       /*is_attempt=*/true};
+  }
+  return RouteChoice{Route::OneWorkgroup,
+                     "The whole grid fits one workgroup, whose barriers are native."};
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,398 @@
+#include "ir/analysis/uniformity.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "ir/analysis/effects.h"
+
+namespace felsite::ir {
+namespace {
+
+// Waits times buffers of their tags can be quadratic in the program. Past this many writes a copy
+// counts as writing everywhere, which is sound, and linear.
+constexpr std::size_t kMostAsyncWrites = 1'000'000;
+
+Uniformity join(Uniformity a, Uniformity b) { return std::max(a, b); }
+
+// Stretches of a program without a barrier in them, and how control flows from one to the other
+// without crossing one. A phase is what can be reached so from a barrier, or from the start: all
+// invocations are in the same phase at a time, so what lies in no common phase never meets.
+class Phases {
+ public:
+  using Id = std::uint32_t;
+
+  // A stretch that begins a phase, and one that does not.
+  Id begin() {
+    starts_.push_back(create());
+    return starts_.back();
+  }
+  Id create() {
+    flows_.emplace_back();
+    return static_cast<Id>(flows_.size() - 1);
+  }
+  void flow(Id from, Id to) { flows_[from].push_back(to); }
+  // Where either of two comes out.
+  Id join(Id a, Id b) {
+    if (a == b) return a;
+    const Id joined = create();
+    flow(a, joined);
+    flow(b, joined);
+    return joined;
+  }
+  void write(Id stretch, BufferId buffer, NodeId by) { writes_.push_back({stretch, buffer, by}); }
+  void load(Id stretch) { loads_.push_back(stretch); }
+
+  // Once all is known. What takes too long is done with fewer, larger phases: that is sound.
+  void settle() {
+    phases_of_.assign(flows_.size(), {});
+    if (!find_phases()) find_large_phases();
+    std::vector<Write> in_phases;
+    for (const Write& write : writes_) {
+      for (const Id phase : phases_of_[write.stretch]) {
+        in_phases.push_back({phase, write.buffer, write.by});
+      }
+    }
+    writes_ = std::move(in_phases);
+    std::ranges::sort(writes_, {},
+                      [](const Write& w) { return std::tuple(w.stretch, w.buffer, w.by); });
+  }
+  // A write that a load in the stretch may meet; kNone where there is none.
+  NodeId written(Id stretch, BufferId buffer) const {
+    for (const Id phase : phases_of_[stretch]) {
+      const auto found =
+          std::ranges::lower_bound(writes_, std::pair(phase, buffer), {},
+                                   [](const Write& w) { return std::pair(w.stretch, w.buffer); });
+      if (found != writes_.end() && found->stretch == phase && found->buffer == buffer) {
+        return found->by;
+      }
+    }
+    return kNone;
+  }
+
+ private:
+  struct Write {
+    Id stretch;  // once settled, the phase
+    BufferId buffer;
+    NodeId by;
+  };
+
+  bool find_phases() {
+    constexpr std::size_t kMost = 4'000'000;
+    std::size_t pairs = 0;
+    std::vector<Id> seen(flows_.size(), kNone);
+    std::vector<Id> open;
+    for (Id phase = 0; phase < starts_.size(); ++phase) {
+      open.push_back(starts_[phase]);
+      seen[starts_[phase]] = phase;
+      while (!open.empty()) {
+        const Id at = open.back();
+        open.pop_back();
+        phases_of_[at].push_back(phase);
+        if (++pairs > kMost) return false;
+        for (const Id next : flows_[at]) {
+          if (seen[next] == phase) continue;
+          seen[next] = phase;
+          open.push_back(next);
+        }
+      }
+    }
+    std::size_t looks = 0;
+    for (const Write& write : writes_) looks += phases_of_[write.stretch].size();
+    for (const Id stretch : loads_) looks += phases_of_[stretch].size();
+    return looks <= kMost;
+  }
+
+  // All that is connected is one.
+  void find_large_phases() {
+    std::vector<Id> parents(flows_.size());
+    std::iota(parents.begin(), parents.end(), Id{0});
+    const auto find = [&](Id id) {
+      while (parents[id] != id) id = parents[id] = parents[parents[id]];
+      return id;
+    };
+    for (Id from = 0; from < flows_.size(); ++from) {
+      for (const Id to : flows_[from]) parents[find(from)] = find(to);
+    }
+    for (Id id = 0; id < flows_.size(); ++id) phases_of_[id] = {find(id)};
+  }
+
+  std::vector<std::vector<Id>> flows_;  // by stretch
+  std::vector<Id> starts_;              // by phase
+  std::vector<std::vector<Id>> phases_of_;
+  std::vector<Write> writes_;
+  std::vector<Id> loads_;
+};
+
+class Analysis {
+ public:
+  explicit Analysis(const Program& program) : program_(program), copies_(program) {}
+
+  UniformityMap run() {
+    const std::size_t var_count = program_.vars().size();
+    // Vertices: the variables, then one control vertex per node that branches.
+    state_.assign(var_count + program_.nodes().size(), Uniformity::Grid);
+    load_state_.assign(program_.exprs().size(), Uniformity::Grid);
+    writers_.assign(program_.exprs().size(), kNone);
+    find_phases_of_loads();
+    collect();
+    propagate();
+    return result();
+  }
+
+ private:
+  struct Place {
+    Phases::Id grid;
+    Phases::Id workgroup;
+  };
+  struct LoadSite {
+    ExprId expr;
+    Place place;
+  };
+  struct Open {
+    NodeId node;
+    NodeId boundary;  // where the current arm ends
+    Place entry;
+    Place then_end;
+    bool in_else;
+  };
+
+  std::uint32_t control_vertex(NodeId node) const {
+    return static_cast<std::uint32_t>(program_.vars().size()) + node;
+  }
+
+  void find_phases_of_loads();
+  void visit_node(NodeId id, Place& at);
+  void collect();
+  void sink(ExprId root, std::uint32_t vertex);
+  Uniformity leaf(ExprId id) const;
+  void propagate();
+  UniformityMap result() const;
+
+  void edge(std::uint32_t from, std::uint32_t to) { edges_.emplace_back(from, to); }
+
+  const Program& program_;
+  const AsyncDestinations copies_;
+  Phases grid_;
+  Phases workgroup_;
+  std::size_t async_writes_ = 0;
+  std::vector<LoadSite> loads_;
+  std::vector<Uniformity> load_state_;  // of the memory a load reads, apart from its index
+  std::vector<NodeId> writers_;         // of what a load reads, while it does
+  std::vector<Uniformity> state_;
+  std::vector<std::uint32_t> parent_;  // enclosing branching node by NodeId, kNone at the top
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
+};
+
+void Analysis::visit_node(NodeId id, Place& at) {
+  const Node& node = program_.node(id);
+  const auto write = [&](std::uint32_t buffer) {
+    if (!is_resolved(buffer)) return;
+    grid_.write(at.grid, buffer, id);
+    workgroup_.write(at.workgroup, buffer, id);
+  };
+  for (const ExprId root : program_.expressions(id)) {
+    for (ExprId row = program_.first_row(root); row <= root; ++row) {
+      const Expr& expr = program_.expr(row);
+      if (expr.kind == ExprKind::Load && is_resolved(expr.ref)) {
+        loads_.push_back({row, at});
+        grid_.load(at.grid);
+        workgroup_.load(at.workgroup);
+      }
+      if (expr.kind == ExprKind::Atomic) write(expr.ref);
+    }
+  }
+  if (node.kind == NodeKind::Store) write(node.ref);
+  if (node.kind == NodeKind::AsyncWait && async_writes_ < kMostAsyncWrites) {
+    copies_.each(node.name, [&](BufferId buffer) {
+      write(buffer);
+      ++async_writes_;
+    });
+  }
+  const bool grid_wide = info(node.kind).whole_grid ||
+                         (node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync);
+  if (grid_wide || node.kind == NodeKind::Barrier) at.workgroup = workgroup_.begin();
+  if (grid_wide) at.grid = grid_.begin();
+}
+
+void Analysis::find_phases_of_loads() {
+  const NodeRange entry = program_.entry();
+  parent_.assign(program_.nodes().size(), kNone);
+  Place at{grid_.begin(), workgroup_.begin()};
+  std::vector<Open> open;
+  for (NodeId id = entry.begin;; ++id) {
+    while (!open.empty() && id == open.back().boundary) {
+      Open& top = open.back();
+      const Node& node = program_.node(top.node);
+      if (node.kind == NodeKind::If && !top.in_else) {
+        top.in_else = true;
+        top.then_end = at;
+        top.boundary = node.end;
+        at = top.entry;
+        continue;
+      }
+      if (node.kind == NodeKind::If) {
+        at = {grid_.join(at.grid, top.then_end.grid),
+              workgroup_.join(at.workgroup, top.then_end.workgroup)};
+      }
+      if (node.kind == NodeKind::Loop) {
+        // Once more, or on to what comes behind.
+        grid_.flow(at.grid, top.entry.grid);
+        workgroup_.flow(at.workgroup, top.entry.workgroup);
+        at = top.entry;
+      }
+      open.pop_back();
+    }
+    if (id >= entry.end) break;
+    // The parent that matters is the nearest one that branches.
+    const auto branches = [&](const Open& o) {
+      const NodeKind kind = program_.node(o.node).kind;
+      return kind == NodeKind::If || kind == NodeKind::Loop;
+    };
+    const auto enclosing = std::find_if(open.rbegin(), open.rend(), branches);
+    parent_[id] = enclosing == open.rend() ? kNone : enclosing->node;
+    visit_node(id, at);
+    if (program_.node(id).kind == NodeKind::Loop) {
+      // The bounds are read before, once.
+      const Place head{grid_.create(), workgroup_.create()};
+      grid_.flow(at.grid, head.grid);
+      workgroup_.flow(at.workgroup, head.workgroup);
+      at = head;
+    }
+    if (info(program_.node(id).kind).has_body) {
+      open.push_back({id, program_.then_body(id).end, at, at, false});
+    }
+  }
+  grid_.settle();
+  workgroup_.settle();
+  std::vector<bool> copied_to(program_.buffers().size(), false);
+  for (const Node& node : program_.nodes()) {
+    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    if (copies && is_resolved(node.ref)) copied_to[node.ref] = async_writes_ >= kMostAsyncWrites;
+  }
+  for (const LoadSite& load : loads_) {
+    const BufferId buffer = program_.expr(load.expr).ref;
+    const bool shared = program_.buffer(buffer).access == Access::Workgroup;
+    Uniformity& state = load_state_[load.expr];
+    if (shared) {
+      // Workgroup memory differs from group to group.
+      writers_[load.expr] = workgroup_.written(load.place.workgroup, buffer);
+      state = Uniformity::Workgroup;
+    } else {
+      writers_[load.expr] = grid_.written(load.place.grid, buffer);
+    }
+    if (writers_[load.expr] != kNone) state = Uniformity::Divergent;
+    if (copied_to[buffer]) state = Uniformity::Divergent;
+  }
+}
+
+Uniformity Analysis::leaf(ExprId id) const {
+  const Expr& expr = program_.expr(id);
+  switch (expr.kind) {
+    case ExprKind::Load:
+      return load_state_[id];
+    case ExprKind::InvocationId:
+      return program_.workgroup_size()[expr.aux % 3] == 1 ? Uniformity::Workgroup
+                                                          : Uniformity::Divergent;
+    case ExprKind::LocalId:
+      return program_.workgroup_size()[expr.aux % 3] == 1 ? Uniformity::Grid
+                                                          : Uniformity::Divergent;
+    case ExprKind::WorkgroupId:
+      return Uniformity::Workgroup;
+    case ExprKind::SubgroupLocalId:
+    case ExprKind::Atomic:
+    case ExprKind::SubgroupBallot:
+    case ExprKind::SubgroupShuffle:
+    case ExprKind::SubgroupReduce:
+      return Uniformity::Divergent;
+    case ExprKind::Literal:
+    case ExprKind::Var:
+    case ExprKind::BufLen:
+    case ExprKind::NumWorkgroups:
+    case ExprKind::WorkgroupSize:
+    case ExprKind::SubgroupSize:
+    case ExprKind::Binary:
+    case ExprKind::Unary:
+    case ExprKind::Select:
+    case ExprKind::Cast:
+    case ExprKind::Bitcast:
+    case ExprKind::Fma:
+    case ExprKind::Call:
+      return Uniformity::Grid;
+  }
+  return Uniformity::Divergent;
+}
+
+// Everything an expression is made of flows into the vertex that takes its value.
+void Analysis::sink(ExprId root, std::uint32_t vertex) {
+  for (ExprId row = program_.first_row(root); row <= root; ++row) {
+    const Expr& expr = program_.expr(row);
+    state_[vertex] = join(state_[vertex], leaf(row));
+    if (expr.kind == ExprKind::Var && is_resolved(expr.ref)) edge(expr.ref, vertex);
+  }
+}
+
+void Analysis::collect() {
+  for (NodeId id = program_.entry().begin; id < program_.entry().end; ++id) {
+    const Node& node = program_.node(id);
+    const NodeId parent = parent_[id];
+    const bool declares = node.kind == NodeKind::Let || node.kind == NodeKind::Assign;
+    if (declares && is_resolved(node.ref)) {
+      sink(node.args[0], node.ref);
+      if (node.kind == NodeKind::Assign && parent != kNone) edge(control_vertex(parent), node.ref);
+    }
+    if (node.kind == NodeKind::If || node.kind == NodeKind::Loop) {
+      for (const ExprId root : program_.expressions(id)) sink(root, control_vertex(id));
+      if (parent != kNone) edge(control_vertex(parent), control_vertex(id));
+      if (node.kind == NodeKind::Loop) edge(control_vertex(id), node.ref);
+    }
+  }
+}
+
+void Analysis::propagate() {
+  std::ranges::sort(edges_);
+  std::vector<std::uint32_t> work;
+  for (std::uint32_t v = 0; v < state_.size(); ++v) {
+    if (state_[v] != Uniformity::Grid) work.push_back(v);
+  }
+  while (!work.empty()) {
+    const std::uint32_t from = work.back();
+    work.pop_back();
+    for (auto e = std::ranges::lower_bound(edges_, std::pair(from, 0u));
+         e != edges_.end() && e->first == from; ++e) {
+      if (state_[from] > state_[e->second]) {
+        state_[e->second] = state_[from];
+        work.push_back(e->second);
+      }
+    }
+  }
+}
+
+UniformityMap Analysis::result() const {
+  UniformityMap map;
+  map.writers = writers_;
+  map.vars.assign(state_.begin(),
+                  state_.begin() + static_cast<std::ptrdiff_t>(program_.vars().size()));
+  map.control.assign(program_.nodes().size(), Uniformity::Grid);
+  for (NodeId id = 0; id < map.control.size(); ++id) {
+    if (id < parent_.size() && parent_[id] != kNone) {
+      map.control[id] = state_[control_vertex(parent_[id])];
+    }
+  }
+  map.exprs.assign(program_.exprs().size(), Uniformity::Grid);
+  for (ExprId id = 0; id < map.exprs.size(); ++id) {
+    const Expr& expr = program_.expr(id);
+    Uniformity value = leaf(id);
+    if (expr.kind == ExprKind::Var && is_resolved(expr.ref))
+      value = join(value, map.vars[expr.ref]);
+    for (const ExprId operand : program_.operands(id)) value = join(value, map.exprs[operand]);
+    map.exprs[id] = value;
+  }
+  return map;
+}
+
+}  // namespace
+
+UniformityMap analyze_uniformity(const Program& program) { return Analysis(program).run(); }
+
+}  // namespace felsite::ir

@@ -1,0 +1,318 @@
+// From what a builder recorded to rows: values that must be bound become variables, everything
+// else is written where it is used, in evaluation order.
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "ir/assembler.h"
+#include "ir/build/builder_state.h"
+
+namespace felsite::ir {
+namespace {
+
+using State = Builder::State;
+using Statement = State::Statement;
+
+class Emitter {
+ public:
+  explicit Emitter(const State& state)
+      : state_(state), var_refs_(state.vars.size(), kNone), bound_refs_(state.exprs.size(), kNone) {
+    for (const State::RecordedVar& var : state.vars) taken_.insert(var.name);
+    bound_in_scope_.resize(state.scopes.size());
+    for (std::uint32_t id = 0; id < state.exprs.size(); ++id) {
+      if (state.exprs[id].bound) bound_in_scope_[state.exprs[id].scope].push_back(id);
+    }
+  }
+
+  Program run() {
+    for (const BufferDecl& buffer : state_.buffers) assembler_.add_buffer(buffer);
+    for (const State::RecordedOp& op : state_.ops) emit_op(op);
+    emit_scope(state_.entry);
+    return assembler_.finish(state_.name, state_.workgroup_size, state_.float_mode);
+  }
+
+ private:
+  // A scope being written, and the statement that owns it; none for the outermost.
+  struct Open {
+    State::ScopeId scope;
+    const Statement* owner;
+    std::size_t next_statement;
+    std::size_t next_bound;
+    std::size_t visible_before;
+  };
+  // Something that leaving its scope makes invisible: an entry of var_refs_ or bound_refs_.
+  struct Visible {
+    std::vector<std::uint32_t>* refs;
+    std::uint32_t id;
+  };
+  struct Work {
+    std::uint32_t id;
+    bool operands_done;
+  };
+
+  void emit_op(const State::RecordedOp& op);
+  void emit_scope(State::ScopeId root);
+  bool step();
+  void leave();
+  void open(const Statement& statement);
+  void emit_leaf(const Statement& statement);
+  ExprId emit_expr(std::uint32_t root, bool binding = false);
+  ExprId emit_row(std::uint32_t id, std::span<const ExprId> operands);
+
+  void enter(State::ScopeId scope, const Statement* owner) {
+    open_.push_back({scope, owner, 0, 0, visible_.size()});
+  }
+  void show(std::vector<std::uint32_t>& refs, std::uint32_t id, VarId var) {
+    refs[id] = var;
+    visible_.push_back({&refs, id});
+  }
+  void hide_down_to(std::size_t count) {
+    for (; visible_.size() > count; visible_.pop_back()) {
+      (*visible_.back().refs)[visible_.back().id] = kNone;
+    }
+  }
+  // Outside its scope a variable keeps its name only, and validation reports it.
+  std::uint32_t variable_ref(std::uint32_t var) {
+    if (var_refs_[var] != kNone) return var_refs_[var];
+    const std::string& name = state_.vars[var].name;
+    return kUnresolved | assembler_.intern(name.empty() ? "_" : name);
+  }
+  // A buffer or operation of another builder is a name that means nothing here.
+  std::uint32_t known_ref(std::uint32_t ref) {
+    return ref == kUnresolved ? kUnresolved | assembler_.intern("_") : ref;
+  }
+  // The text form cannot tell two variables `_` apart, so one that is named gets a name.
+  std::string declared_name(std::uint32_t var) {
+    const State::RecordedVar& recorded = state_.vars[var];
+    if (!recorded.name.empty() && recorded.name != "_") return recorded.name;
+    return recorded.named ? fresh_name() : "_";
+  }
+  std::string fresh_name() {
+    std::string name;
+    do {
+      name = fmt::format("_{}", fresh_++);
+    } while (taken_.contains(name));
+    return name;
+  }
+  std::string_view text(const Statement& statement) const { return state_.texts[statement.text]; }
+
+  const State& state_;
+  Assembler assembler_;
+  std::vector<std::uint32_t> var_refs_;    // VarId of a recorded variable, while it is visible
+  std::vector<std::uint32_t> bound_refs_;  // VarId of a bound value, while it is visible
+  std::vector<std::vector<std::uint32_t>> bound_in_scope_;  // in order of making
+  std::unordered_set<std::string> taken_;
+  std::uint32_t fresh_ = 0;
+  std::vector<Visible> visible_;
+  std::vector<Open> open_;
+  std::vector<Work> work_;
+  std::vector<ExprId> results_;
+};
+
+void Emitter::emit_op(const State::RecordedOp& op) {
+  std::vector<Assembler::Param> params;
+  for (const Builder::Param& param : op.params) params.push_back({param.name, param.type});
+  const VarId first = assembler_.open_op(op.name, params, op.result_type, 0);
+  for (std::size_t i = 0; i < op.param_vars.size(); ++i) {
+    show(var_refs_, op.param_vars[i], first + static_cast<VarId>(i));
+  }
+  emit_scope(op.body);
+  assembler_.close_op(emit_expr(op.result), 0, 0);
+  hide_down_to(0);
+}
+
+// Leaves what the outermost scope declared visible, for the result of an operation.
+void Emitter::emit_scope(State::ScopeId root) {
+  enter(root, nullptr);
+  while (step()) {
+  }
+  open_.pop_back();
+}
+
+// One statement, or one end of a scope. False at the end of the outermost scope.
+bool Emitter::step() {
+  Open& top = open_.back();
+  const State::Scope& scope = state_.scopes[top.scope];
+  const std::vector<std::uint32_t>& bound = bound_in_scope_[top.scope];
+  // Values made before the next statement are bound before it.
+  while (top.next_bound < bound.size() &&
+         state_.exprs[bound[top.next_bound]].position <= top.next_statement) {
+    const std::uint32_t id = bound[top.next_bound++];
+    const ExprId value = emit_expr(id, true);
+    show(bound_refs_, id, assembler_.let(fresh_name(), value));
+  }
+  if (top.next_statement == scope.statements.size()) {
+    if (top.owner == nullptr) return false;
+    leave();
+    return true;
+  }
+  const Statement& statement = scope.statements[top.next_statement++];
+  if (statement.body != kNone) {
+    open(statement);
+  } else {
+    emit_leaf(statement);
+  }
+  return true;
+}
+
+void Emitter::leave() {
+  const Open closing = open_.back();
+  open_.pop_back();
+  hide_down_to(closing.visible_before);
+  const bool has_else = closing.owner->otherwise != kNone;
+  if (has_else && closing.scope == closing.owner->body) {
+    assembler_.open_else();
+    enter(closing.owner->otherwise, closing.owner);
+  } else {
+    assembler_.close();
+  }
+}
+
+void Emitter::open(const Statement& statement) {
+  if (statement.kind == NodeKind::If) {
+    assembler_.open_if(emit_expr(statement.args[0]));
+  } else if (statement.kind == NodeKind::Loop) {
+    const ExprId from = emit_expr(statement.args[0]);
+    const ExprId to = emit_expr(statement.args[1]);
+    const VarId var = assembler_.open_loop(declared_name(statement.ref), from, to);
+    enter(statement.body, &statement);
+    show(var_refs_, statement.ref, var);
+    return;
+  } else if (statement.kind == NodeKind::Region) {
+    assembler_.open_region(text(statement));
+  } else {
+    assembler_.open_block();
+  }
+  enter(statement.body, &statement);
+}
+
+void Emitter::emit_leaf(const Statement& s) {
+  const auto arg = [&](std::size_t i) { return emit_expr(s.args[i]); };
+  switch (s.kind) {
+    case NodeKind::Let: {
+      const ExprId value = arg(0);
+      show(var_refs_, s.ref, assembler_.let(declared_name(s.ref), value));
+      return;
+    }
+    case NodeKind::Assign: {
+      const ExprId value = arg(0);
+      return assembler_.assign(variable_ref(s.ref), value);
+    }
+    case NodeKind::Store: {
+      const ExprId index = arg(0);
+      const ExprId value = arg(1);
+      return assembler_.store(s.ref, index, value);
+    }
+    case NodeKind::Return:
+      return assembler_.plain(NodeKind::Return);
+    case NodeKind::Barrier:
+      return assembler_.barrier(static_cast<Ordering>(s.op));
+    case NodeKind::IndirectDispatch:
+      return assembler_.indirect_dispatch(known_ref(s.ref), s.extra);
+    case NodeKind::AsyncLoad:
+    case NodeKind::AsyncStore: {
+      const ExprId to = arg(0);
+      const ExprId from = arg(1);
+      return assembler_.async_copy(s.kind, known_ref(s.ref), to, known_ref(s.ref2), from, s.extra,
+                                   text(s));
+    }
+    case NodeKind::AsyncWait:
+    case NodeKind::Resume:
+      return assembler_.tagged(s.kind, text(s));
+    case NodeKind::Trap:
+      return assembler_.trap(arg(0), text(s));
+    case NodeKind::AllReduce:
+    case NodeKind::AllGather:
+    case NodeKind::ReduceScatter:
+    case NodeKind::Broadcast:
+      return assembler_.collective(s.kind, static_cast<ReduceOp>(s.op), known_ref(s.ref),
+                                   known_ref(s.ref2), s.extra);
+    case NodeKind::If:
+    case NodeKind::Loop:
+    case NodeKind::Block:
+    case NodeKind::Region:
+      return;
+  }
+}
+
+// Post-order without recursion: recorded expressions may be a million deep.
+ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
+  work_.push_back({root, false});
+  while (!work_.empty()) {
+    const Work item = work_.back();
+    const bool is_bound = state_.exprs[item.id].bound && !(binding && item.id == root);
+    const auto operands = state_.operands(item.id);
+    if (is_bound) {
+      work_.pop_back();
+      // Out of its scope: a name that nothing visible has.
+      const std::uint32_t ref = bound_refs_[item.id] != kNone
+                                    ? bound_refs_[item.id]
+                                    : (kUnresolved | assembler_.intern("_"));
+      results_.push_back(assembler_.variable(ref));
+    } else if (!item.operands_done && !operands.empty()) {
+      work_.back().operands_done = true;
+      for (std::size_t i = operands.size(); i-- > 0;) work_.push_back({operands[i], false});
+    } else {
+      work_.pop_back();
+      const auto ready = std::span(results_).last(operands.size());
+      const ExprId row = emit_row(item.id, ready);
+      results_.resize(results_.size() - operands.size());
+      results_.push_back(row);
+    }
+  }
+  const ExprId result = results_.back();
+  results_.pop_back();
+  return result;
+}
+
+ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
+  const State::Recorded& e = state_.exprs[id];
+  switch (e.kind) {
+    case ExprKind::Literal:
+      return assembler_.literal({e.type, e.args[0] | (std::uint64_t{e.args[1]} << 32)});
+    case ExprKind::Var:
+      return assembler_.variable(variable_ref(e.ref));
+    case ExprKind::Load:
+      return assembler_.load(e.ref, args[0]);
+    case ExprKind::BufLen:
+      return assembler_.buffer_length(known_ref(e.ref));
+    case ExprKind::InvocationId:
+    case ExprKind::WorkgroupId:
+    case ExprKind::LocalId:
+    case ExprKind::NumWorkgroups:
+    case ExprKind::WorkgroupSize:
+    case ExprKind::SubgroupLocalId:
+    case ExprKind::SubgroupSize:
+      return assembler_.builtin(e.kind, e.aux);
+    case ExprKind::Binary:
+      return assembler_.binary(static_cast<BinaryOp>(e.op), args[0], args[1]);
+    case ExprKind::Unary:
+      return assembler_.unary(static_cast<UnaryOp>(e.op), args[0]);
+    case ExprKind::Select:
+      return assembler_.select(args[0], args[1], args[2]);
+    case ExprKind::Cast:
+      return assembler_.cast(e.type, args[0]);
+    case ExprKind::Bitcast:
+      return assembler_.bitcast(e.type, args[0]);
+    case ExprKind::Fma:
+      return assembler_.fma(args[0], args[1], args[2]);
+    case ExprKind::Atomic:
+      return assembler_.atomic(static_cast<AtomicOp>(e.op), static_cast<Ordering>(e.aux),
+                               known_ref(e.ref), args);
+    case ExprKind::SubgroupBallot:
+      return assembler_.subgroup_ballot(args[0]);
+    case ExprKind::SubgroupShuffle:
+      return assembler_.subgroup_shuffle(args[0], args[1]);
+    case ExprKind::SubgroupReduce:
+      return assembler_.subgroup_reduce(static_cast<ReduceOp>(e.op), args[0]);
+    case ExprKind::Call:
+      return assembler_.call(known_ref(e.ref), args);
+  }
+  return kNone;
+}
+
+}  // namespace
+
+Program Builder::State::emit() const { return Emitter(*this).run(); }
+
+}  // namespace felsite::ir

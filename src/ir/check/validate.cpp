@@ -1,0 +1,103 @@
+#include "felsite/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "ir/check/validation.h"
+#include "ir/guarded_findings.h"
+#include "ir/text/words.h"
+
+namespace felsite::ir {
+
+Finding* Report::add(FindingCode code, std::string& message, std::string& fix) {
+  if (full()) {
+    ++suppressed_;
+    return nullptr;
+  }
+  findings_.push_back({code, 0, 0, {}, std::move(message), std::move(fix)});
+  return &findings_.back();
+}
+
+Findings Report::finish() && {
+  // In the order of the text; findings of a built program stay in the order they were made.
+  std::vector<std::size_t> order(findings_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::tuple(findings_[i].line, findings_[i].column, i);
+  });
+  Findings sorted;
+  for (const std::size_t i : order) sorted.push_back(std::move(findings_[i]));
+  if (suppressed_ > 0) {
+    Finding more{FindingCode::TooManyFindings,
+                 0,
+                 0,
+                 {},
+                 fmt::format("{} further findings are not listed.", suppressed_),
+                 "mend the ones above and validate again."};
+    places_.at_program(more);
+    sorted.push_back(std::move(more));
+  }
+  return sorted;
+}
+
+std::vector<std::string_view> buffer_names(const Program& program) {
+  std::vector<std::string_view> names;
+  for (const BufferDecl& buffer : program.buffers()) names.push_back(buffer.name);
+  return names;
+}
+
+void check_limits(const Program& program, Report& report) {
+  if (program.nodes().size() > kMaxNodes) {
+    report.program(FindingCode::TooManyNodes,
+                   fmt::format("The program has {} nodes; at most {} are allowed.",
+                               program.nodes().size(), kMaxNodes),
+                   "split it into several programs, or put repeated code into loops.");
+  }
+  std::vector<NodeId> open;
+  for (NodeId id = 0; id < program.nodes().size(); ++id) {
+    while (!open.empty() && program.node(open.back()).end <= id) open.pop_back();
+    if (!info(program.node(id).kind).has_body) continue;
+    open.push_back(id);
+    if (open.size() == kMaxNesting + 1) {
+      report.node(FindingCode::TooDeep, id,
+                  fmt::format("Bodies are nested more than {} deep.", kMaxNesting),
+                  "move inner code into an operation, or flatten it.");
+    }
+  }
+  std::vector<std::uint32_t> depth(program.exprs().size(), 1);
+  for (ExprId id = 0; id < depth.size(); ++id) {
+    for (const ExprId operand : program.operands(id)) {
+      depth[id] = std::max(depth[id], depth[operand] + 1);
+    }
+    if (depth[id] == kMaxExprDepth + 1) {
+      report.expr(FindingCode::TooDeep, id,
+                  fmt::format("An expression is more than {} operations deep.", kMaxExprDepth),
+                  "bind parts of it with `let`.");
+    }
+  }
+}
+
+namespace {
+
+Findings check_all(const Program& program) {
+  Report report(program);
+  check_limits(program, report);
+  // The other passes are linear, but only within the limits.
+  if (!report.empty()) return std::move(report).finish();
+  check_declarations(program, report);
+  check_expressions(program, report);
+  check_nodes(program, report);
+  check_uniformity(program, report);
+  return std::move(report).finish();
+}
+
+}  // namespace
+
+Findings validate(const Program& program) {
+  return guarded_findings<Findings>([&] { return check_all(program); });
+}
+
+}  // namespace felsite::ir

@@ -1,0 +1,388 @@
+#include "ir/text/expression_parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "ir/op_tables.h"
+#include "ir/text/literal_text.h"
+
+namespace felsite::ir {
+namespace {
+
+constexpr std::uint8_t kPrefixPrecedence = 20;  // above every infix operator
+
+const BinaryOpInfo* infix_op(const Token& token) {
+  // By the first character; an operator of two is found by the second, which follows in the list.
+  static const auto kByFirst = [] {
+    std::array<std::array<const BinaryOpInfo*, 4>, 128> table{};
+    for (const BinaryOpInfo& row : kBinaryOps) {
+      if (row.infix.empty()) continue;
+      auto& rows = table[static_cast<unsigned char>(row.infix[0])];
+      *std::ranges::find(rows, nullptr) = &row;
+    }
+    return table;
+  }();
+  if (token.kind != TokenKind::Symbol) return nullptr;
+  for (const BinaryOpInfo* row : kByFirst[static_cast<unsigned char>(token.text[0]) % 128]) {
+    if (row == nullptr) return nullptr;
+    if (row->infix.size() == token.text.size() && row->infix.back() == token.text.back())
+      return row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void ExpressionParser::push(FrameKind kind, std::uint8_t value, std::uint32_t offset,
+                            std::uint32_t ref) {
+  frames_.push_back({kind, value, 0, 0, offset, ref, operands_.size()});
+}
+
+ExprId ExpressionParser::take_operand() {
+  const ExprId operand = operands_.back();
+  operands_.pop_back();
+  return operand;
+}
+
+ExprId ExpressionParser::parse() {
+  frames_.clear();
+  operands_.clear();
+  do {
+    while (!read_operand()) {
+    }
+  } while (read_operator());
+  if (!frames_.empty()) unbalanced(frames_.back());
+  return take_operand();
+}
+
+// Leaves true when an operand is complete.
+bool ExpressionParser::read_operand() {
+  const Token& token = tokens_.now();
+  const auto literal = [&](bool negative) {
+    const std::uint32_t offset = negative ? tokens_.last_offset() : tokens_.now().offset;
+    const auto value = parse_literal(tokens_.now().text, negative);
+    if (!value) {
+      const bool range = value.error().error == LiteralError::OutOfRange;
+      throw SyntaxError{range ? FindingCode::LiteralOutOfRange : FindingCode::Syntax, offset,
+                        value.error().message, value.error().fix};
+    }
+    operands_.push_back(assembler_.literal(*value, offset));
+    tokens_.take();
+    return true;
+  };
+  switch (token.kind) {
+    case TokenKind::Integer:
+    case TokenKind::Float:
+      return literal(false);
+    case TokenKind::Name:
+      return read_name();
+    case TokenKind::Symbol:
+      break;
+    case TokenKind::String:
+    case TokenKind::End:
+    case TokenKind::Bad:
+      tokens_.fail("a value");
+  }
+  const std::uint32_t offset = token.offset;
+  if (tokens_.at("(")) {
+    tokens_.take();
+    push(FrameKind::Paren, 0, offset);
+    return false;
+  }
+  if (tokens_.at("-")) {
+    tokens_.take();
+    const TokenKind next = tokens_.now().kind;
+    if (next == TokenKind::Integer || next == TokenKind::Float) return literal(true);
+    if (tokens_.at_keyword(Keyword::Inf)) {
+      const Type type = find_word(tokens_.take().text)->type;
+      const std::uint64_t sign = std::uint64_t{1} << (info(type).bytes * 8 - 1);
+      const Literal positive = float_literal(type, HUGE_VAL);
+      operands_.push_back(assembler_.literal({type, positive.bits | sign}, offset));
+      return true;
+    }
+    push(FrameKind::Prefix, static_cast<std::uint8_t>(UnaryOp::Negate), offset);
+    return false;
+  }
+  for (const UnaryOp op : {UnaryOp::BitNot, UnaryOp::LogicalNot}) {
+    if (tokens_.at(info(op).prefix)) {
+      tokens_.take();
+      push(FrameKind::Prefix, static_cast<std::uint8_t>(op), offset);
+      return false;
+    }
+  }
+  tokens_.fail("a value");
+}
+
+bool ExpressionParser::read_name() {
+  const Token token = tokens_.now();
+  const Word* word = find_word(token.text);
+  const bool reserved =
+      word != nullptr && (word->kind == WordKind::Keyword || word->kind == WordKind::TypeName ||
+                          word->kind == WordKind::Builtin);
+  if (reserved && word->kind == WordKind::Keyword) {
+    const auto keyword = static_cast<Keyword>(word->value);
+    Literal value;
+    if (keyword == Keyword::True || keyword == Keyword::False) {
+      value = {Type::Bool, keyword == Keyword::True ? 1u : 0u};
+    } else if (keyword == Keyword::Inf || keyword == Keyword::Nan) {
+      value = float_literal(word->type, keyword == Keyword::Inf ? HUGE_VAL : NAN);
+    } else {
+      tokens_.fail("a value");
+    }
+    tokens_.take();
+    operands_.push_back(assembler_.literal(value, token.offset));
+    return true;
+  }
+  if (reserved && word->kind == WordKind::Builtin) {
+    tokens_.take();
+    const auto kind = static_cast<ExprKind>(word->value);
+    std::uint8_t axis = 0;
+    if (builtin_has_axis(kind)) {
+      tokens_.expect(".", fmt::format("and an axis after `{}`", word->text));
+      const std::string_view name = tokens_.now().text;
+      if (name != "x" && name != "y" && name != "z") tokens_.fail("an axis: `x`, `y` or `z`");
+      axis = static_cast<std::uint8_t>(name[0] - 'x');
+      tokens_.take();
+    }
+    operands_.push_back(assembler_.builtin(kind, axis, token.offset));
+    return true;
+  }
+  const bool called =
+      tokens_.after_is("(") ||
+      (word != nullptr && word->kind == WordKind::Atomic && tokens_.after_is(".")) ||
+      (word != nullptr && word->text == "bitcast" && tokens_.after_is("<"));
+  if (word != nullptr && (called || reserved)) {
+    tokens_.take();
+    return read_function(*word);
+  }
+  tokens_.expect_name("a value");
+  if (tokens_.at("[")) {
+    tokens_.take();
+    push(FrameKind::Index, 0, token.offset, assembler_.buffer_ref(token.text));
+    return false;
+  }
+  if (tokens_.at("(")) {
+    tokens_.take();
+    const std::uint32_t op = assembler_.op_ref(token.text);
+    if (tokens_.at(")")) {
+      tokens_.take();
+      operands_.push_back(assembler_.call(op, {}, token.offset));
+      return true;
+    }
+    push(FrameKind::Call, 0, token.offset, op);
+    return false;
+  }
+  operands_.push_back(assembler_.variable(assembler_.variable_ref(token.text), token.offset));
+  return true;
+}
+
+bool ExpressionParser::read_function(const Word& word) {
+  const std::uint32_t offset = tokens_.last_offset();
+  const auto open = [&](FrameKind kind) {
+    tokens_.expect("(", fmt::format("after `{}`", word.text));
+    push(kind, word.value, offset);
+    return false;
+  };
+  switch (word.kind) {
+    case WordKind::TypeName:
+      return open(FrameKind::Cast);
+    case WordKind::Binary:
+      return open(FrameKind::Binary);
+    case WordKind::Unary:
+      return open(FrameKind::Unary);
+    case WordKind::SubgroupReduce:
+      return open(FrameKind::SubgroupReduce);
+    case WordKind::Atomic:
+      open_atomic(static_cast<AtomicOp>(word.value));
+      return false;
+    case WordKind::Function:
+      break;
+    case WordKind::Keyword:
+    case WordKind::Builtin:
+      tokens_.fail("a value");
+  }
+  const auto kind = static_cast<ExprKind>(word.value);
+  if (kind == ExprKind::BufLen) {
+    tokens_.expect("(", "after `len`");
+    const Token buffer = tokens_.expect_name("the name of a buffer");
+    tokens_.expect(")", "after the buffer's name");
+    operands_.push_back(assembler_.buffer_length(assembler_.buffer_ref(buffer.text), offset));
+    return true;
+  }
+  if (kind == ExprKind::Bitcast) {
+    tokens_.expect("<", "and a type after `bitcast`");
+    const auto type = type_named(tokens_.now().text);
+    if (!type) tokens_.fail("a type");
+    tokens_.take();
+    tokens_.expect(">", "after the type");
+    tokens_.expect("(", "after `bitcast<…>`");
+    push(FrameKind::Bitcast, static_cast<std::uint8_t>(*type), offset);
+    return false;
+  }
+  return open(FrameKind::Function);
+}
+
+void ExpressionParser::open_atomic(AtomicOp op) {
+  const std::uint32_t offset = tokens_.last_offset();
+  Ordering ordering = Ordering::Relaxed;
+  if (tokens_.at(".")) {
+    tokens_.take();
+    const auto named = ordering_named(tokens_.now().text);
+    if (!named) tokens_.fail("an ordering: relaxed, acquire, release, acq_rel or seq_cst");
+    ordering = *named;
+    tokens_.take();
+  }
+  tokens_.expect("(", "after the atomic's name");
+  const Token buffer = tokens_.expect_name("the name of a buffer");
+  const std::uint32_t ref = assembler_.buffer_ref(buffer.text);
+  push(FrameKind::Atomic, static_cast<std::uint8_t>(op), offset, ref);
+  frames_.back().ordering = static_cast<std::uint8_t>(ordering);
+  const Token bracket = tokens_.expect("[", "and an index after the buffer's name");
+  push(FrameKind::AtomicIndex, 0, bracket.offset, ref);
+}
+
+// Applies the pending operators that bind at least as tightly as `precedence`.
+void ExpressionParser::reduce(std::uint8_t precedence) {
+  while (!frames_.empty()) {
+    const Frame frame = frames_.back();
+    if (frame.kind == FrameKind::Prefix && kPrefixPrecedence >= precedence) {
+      frames_.pop_back();
+      const ExprId a = take_operand();
+      operands_.push_back(assembler_.unary(static_cast<UnaryOp>(frame.value), a, frame.offset));
+    } else if (frame.kind == FrameKind::Infix && frame.precedence >= precedence) {
+      frames_.pop_back();
+      const ExprId b = take_operand();
+      const ExprId a = take_operand();
+      operands_.push_back(
+          assembler_.binary(static_cast<BinaryOp>(frame.value), a, b, frame.offset));
+    } else {
+      return;
+    }
+  }
+}
+
+// Handles what follows a complete operand. True when another operand is due.
+bool ExpressionParser::read_operator() {
+  while (true) {
+    const Token token = tokens_.now();
+    if (const BinaryOpInfo* row = infix_op(token); row != nullptr) {
+      reduce(row->precedence);
+      tokens_.take();
+      push(FrameKind::Infix, static_cast<std::uint8_t>(row->op), token.offset);
+      frames_.back().precedence = row->precedence;
+      return true;
+    }
+    reduce(0);
+    if (frames_.empty()) return false;
+    const Frame frame = frames_.back();
+    const bool index = frame.kind == FrameKind::Index || frame.kind == FrameKind::AtomicIndex;
+    if (index) {
+      if (!tokens_.at("]")) unbalanced(frame);
+      tokens_.take();
+      frames_.pop_back();
+      if (frame.kind == FrameKind::AtomicIndex) {
+        tokens_.expect(",", "and a value after the element an atomic changes");
+        return true;
+      }
+      const ExprId at = take_operand();
+      operands_.push_back(assembler_.load(frame.ref, at, frame.offset));
+      continue;
+    }
+    if (tokens_.at(",") && frame.kind != FrameKind::Paren) {
+      tokens_.take();
+      return true;
+    }
+    if (!tokens_.at(")")) unbalanced(frame);
+    tokens_.take();
+    frames_.pop_back();
+    if (frame.kind != FrameKind::Paren) finish(frame);
+  }
+}
+
+void ExpressionParser::check_count(const Frame& frame, std::size_t expected,
+                                   std::string_view name) const {
+  const std::size_t given = operands_.size() - frame.first_operand;
+  if (given == expected) return;
+  throw SyntaxError{
+      FindingCode::BadArgumentCount, frame.offset,
+      fmt::format("`{}` takes {} argument{}, {} given.", name, expected, expected == 1 ? "" : "s",
+                  given),
+      fmt::format("give `{}` {} argument{}.", name, expected, expected == 1 ? "" : "s")};
+}
+
+void ExpressionParser::finish(const Frame& frame) {
+  const auto args = std::span(operands_).subspan(frame.first_operand);
+  ExprId result = kNone;
+  switch (frame.kind) {
+    case FrameKind::Cast: {
+      const auto type = static_cast<Type>(frame.value);
+      check_count(frame, 1, info(type).name);
+      result = assembler_.cast(type, args[0], frame.offset);
+      break;
+    }
+    case FrameKind::Bitcast:
+      check_count(frame, 1, "bitcast");
+      result = assembler_.bitcast(static_cast<Type>(frame.value), args[0], frame.offset);
+      break;
+    case FrameKind::Binary: {
+      const auto op = static_cast<BinaryOp>(frame.value);
+      check_count(frame, 2, info(op).name);
+      result = assembler_.binary(op, args[0], args[1], frame.offset);
+      break;
+    }
+    case FrameKind::Unary: {
+      const auto op = static_cast<UnaryOp>(frame.value);
+      check_count(frame, 1, info(op).name);
+      result = assembler_.unary(op, args[0], frame.offset);
+      break;
+    }
+    case FrameKind::Atomic: {
+      const auto op = static_cast<AtomicOp>(frame.value);
+      check_count(frame, op == AtomicOp::CompareExchange ? 3 : 2, info(op).name);
+      result = assembler_.atomic(op, static_cast<Ordering>(frame.ordering), frame.ref, args,
+                                 frame.offset);
+      break;
+    }
+    case FrameKind::SubgroupReduce: {
+      const auto op = static_cast<ReduceOp>(frame.value);
+      check_count(frame, 1, fmt::format("subgroup_{}", info(op).name));
+      result = assembler_.subgroup_reduce(op, args[0], frame.offset);
+      break;
+    }
+    case FrameKind::Function: {
+      const auto kind = static_cast<ExprKind>(frame.value);
+      check_count(frame, info(kind).arity, function_word(kind));
+      if (kind == ExprKind::Select) {
+        result = assembler_.select(args[0], args[1], args[2], frame.offset);
+      } else if (kind == ExprKind::Fma) {
+        result = assembler_.fma(args[0], args[1], args[2], frame.offset);
+      } else if (kind == ExprKind::SubgroupBallot) {
+        result = assembler_.subgroup_ballot(args[0], frame.offset);
+      } else {
+        result = assembler_.subgroup_shuffle(args[0], args[1], frame.offset);
+      }
+      break;
+    }
+    case FrameKind::Call:
+      result = assembler_.call(frame.ref, args, frame.offset);
+      break;
+    case FrameKind::Prefix:
+    case FrameKind::Infix:
+    case FrameKind::Paren:
+    case FrameKind::Index:
+    case FrameKind::AtomicIndex:
+      return;
+  }
+  operands_.resize(frame.first_operand);
+  operands_.push_back(result);
+}
+
+void ExpressionParser::unbalanced(const Frame& frame) const {
+  const bool index = frame.kind == FrameKind::Index || frame.kind == FrameKind::AtomicIndex;
+  tokens_.fail(index ? "an operator or `]`" : "an operator or `)`");
+}
+
+}  // namespace felsite::ir

@@ -1,0 +1,17 @@
+// Text to program. The comments are handed out for the formatter.
+#pragma once
+
+#include <expected>
+#include <string_view>
+#include <vector>
+
+#include "felsite/finding.h"
+#include "felsite/program.h"
+#include "ir/text/lexer.h"
+
+namespace felsite::ir {
+
+std::expected<Program, Findings> parse_with_comments(std::string_view text,
+                                                     std::vector<Comment>* comments);
+
+}  // namespace felsite::ir

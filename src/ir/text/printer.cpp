@@ -1,0 +1,382 @@
+// Program to text, the parser's twin: iterative, so that deep programs print too.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "felsite/text.h"
+#include "felsite/validate.h"
+#include "ir/guarded_findings.h"
+#include "ir/text/expression_printer.h"
+#include "ir/text/parser.h"
+
+namespace felsite::ir {
+namespace {
+
+class Printer {
+ public:
+  // With comments, `text` is what the program was parsed from.
+  Printer(const Program& program, std::string_view text, std::span<const Comment> comments)
+      : program_(program),
+        text_(text),
+        comments_(comments),
+        expressions_(program, out_, SIZE_MAX, text) {}
+
+  std::string print();
+
+ private:
+  bool formatting() const { return !text_.empty(); }
+  // No valid program is deeper; a deeper one must not print quadratically many spaces.
+  void line_start() { out_.append(2 * std::min<std::size_t>(depth_, kMaxNesting), ' '); }
+  void expr(ExprId id) { expressions_.print(id); }
+  std::string_view buffer(std::uint32_t ref) const {
+    return is_resolved(ref) ? std::string_view(program_.buffer(ref).name)
+                            : program_.name(ref & ~kUnresolved);
+  }
+  void comments_before(std::uint32_t offset);
+  void keep_blank_line(std::uint32_t offset);
+  void item(const std::vector<std::uint32_t>& offsets, std::size_t index) {
+    if (!formatting()) return;
+    comments_before(offsets[index]);
+    keep_blank_line(offsets[index]);
+  }
+
+  void header();
+  void buffer_decl(BufferId id, std::uint32_t& next_binding);
+  void op(OpId id);
+  void body(NodeRange range);
+  void open_node(NodeId id);
+  void leaf(NodeId id);
+  bool is_else_if(NodeId id) const;
+
+  const Program& program_;
+  std::string_view text_;
+  std::span<const Comment> comments_;
+  std::string out_;
+  ExpressionPrinter expressions_;
+  std::size_t depth_ = 0;
+};
+
+// Comments that stood before `offset` and are not yet printed. One that stood behind an item goes
+// behind the line just printed, the others on lines of their own.
+void Printer::comments_before(std::uint32_t offset) {
+  bool may_trail = true;
+  while (!comments_.empty() && comments_.front().offset < offset) {
+    const Comment& comment = comments_.front();
+    if (!comment.own_line && may_trail && !out_.empty()) {
+      out_.pop_back();
+      fmt::format_to(std::back_inserter(out_), "  {}\n", comment.text);
+    } else {
+      keep_blank_line(comment.offset);
+      line_start();
+      fmt::format_to(std::back_inserter(out_), "{}\n", comment.text);
+    }
+    may_trail = false;
+    comments_ = comments_.subspan(1);
+  }
+}
+
+void Printer::keep_blank_line(std::uint32_t offset) {
+  if (out_.empty() || out_.ends_with("\n\n") || out_.ends_with("{\n")) return;
+  int newlines = 0;
+  for (std::size_t at = offset; at > 0 && newlines < 2; --at) {
+    const char c = text_[at - 1];
+    if (c == '\n') ++newlines;
+    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
+  }
+  if (newlines == 2) out_ += '\n';
+}
+
+std::string Printer::print() {
+  header();
+  ++depth_;
+  std::uint32_t next_binding = 0;
+  for (BufferId id = 0; id < program_.buffers().size(); ++id) buffer_decl(id, next_binding);
+  for (OpId id = 0; id < program_.ops().size(); ++id) op(id);
+  if (!formatting() && !program_.buffers().empty() && !program_.entry().empty()) out_ += '\n';
+  body(program_.entry());
+  if (formatting()) comments_before(program_.source().program_end);
+  --depth_;
+  out_ += "}\n";
+  if (formatting()) comments_before(static_cast<std::uint32_t>(text_.size()));
+  return std::move(out_);
+}
+
+void Printer::header() {
+  if (formatting()) {
+    comments_before(program_.source().program_begin);
+    keep_blank_line(program_.source().program_begin);
+  }
+  const auto& size = program_.workgroup_size();
+  fmt::format_to(std::back_inserter(out_), "program {} workgroup({}", program_.name(), size[0]);
+  if (size[1] != 1 || size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[1]);
+  if (size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[2]);
+  out_ += program_.float_mode() == FloatMode::Fast ? ") fast {\n" : ") {\n";
+}
+
+void Printer::buffer_decl(BufferId id, std::uint32_t& next_binding) {
+  item(program_.source().buffers, id);
+  const BufferDecl& decl = program_.buffer(id);
+  line_start();
+  if (decl.output) out_ += "output ";
+  if (decl.pipeline_live_out) out_ += "live_out ";
+  const bool implied = (decl.output || decl.pipeline_live_out) && decl.access == Access::ReadWrite;
+  if (!implied) fmt::format_to(std::back_inserter(out_), "{} ", to_string(decl.access));
+  fmt::format_to(std::back_inserter(out_), "{}: {}[", decl.name, info(decl.element).name);
+  if (decl.count != 0) fmt::format_to(std::back_inserter(out_), "{}", decl.count);
+  out_ += ']';
+  const bool shared = decl.access == Access::Workgroup;
+  if (decl.binding != (shared ? 0 : next_binding)) {
+    fmt::format_to(std::back_inserter(out_), " binding({})", decl.binding);
+  }
+  if (!shared) next_binding = decl.binding + 1;
+  for (const std::string& hint : decl.hints) {
+    fmt::format_to(std::back_inserter(out_), " hint(\"{}\")", hint);
+  }
+  out_ += ";\n";
+}
+
+void Printer::op(OpId id) {
+  item(program_.source().ops, id);
+  const OpDecl& decl = program_.ops()[id];
+  if (!formatting() && !out_.ends_with("{\n")) out_ += '\n';
+  line_start();
+  fmt::format_to(std::back_inserter(out_), "op {}(", program_.name(decl.name));
+  for (VarId param = decl.first_param; param < decl.first_param + decl.param_count; ++param) {
+    if (param != decl.first_param) out_ += ", ";
+    fmt::format_to(std::back_inserter(out_), "{}: {}", program_.var_name(param),
+                   info(program_.var(param).type).name);
+  }
+  fmt::format_to(std::back_inserter(out_), ") -> {} {{\n", info(decl.result_type).name);
+  ++depth_;
+  body(decl.body);
+  item(program_.source().op_results, id);
+  line_start();
+  out_ += "yield ";
+  expr(decl.result);
+  out_ += ";\n";
+  if (formatting()) comments_before(program_.source().op_ends[id]);
+  --depth_;
+  line_start();
+  out_ += "}\n";
+}
+
+// The else arm is a single If: `else if`.
+bool Printer::is_else_if(NodeId id) const {
+  const NodeRange arm = program_.else_body(id);
+  return !arm.empty() && program_.node(arm.begin).kind == NodeKind::If &&
+         program_.node(arm.begin).end == arm.end;
+}
+
+void Printer::body(NodeRange range) {
+  // Open bodies: which node, and where its arm ends.
+  struct Open {
+    NodeId node;
+    NodeId end;
+    bool in_else;
+    bool chained;  // an `else if`: its outer If ends with it and prints no brace
+  };
+  std::vector<Open> open;
+  NodeId at = range.begin;
+  const auto enter = [&](NodeId id, bool chained) {
+    open_node(id);
+    open.push_back({id, program_.then_body(id).end, false, chained});
+    ++depth_;
+    at = id + 1;
+  };
+  while (true) {
+    while (!open.empty() && at == open.back().end) {
+      Open& top = open.back();
+      const NodeRange otherwise = program_.else_body(top.node);
+      if (!top.in_else && !otherwise.empty()) {
+        if (formatting()) comments_before(program_.source().else_arms[top.node]);
+        --depth_;
+        line_start();
+        top.in_else = true;
+        top.end = otherwise.end;
+        at = otherwise.begin;
+        if (is_else_if(top.node)) {
+          out_ += "} else ";
+          enter(at, true);
+        } else {
+          out_ += "} else {\n";
+          ++depth_;
+        }
+        continue;
+      }
+      if (formatting()) comments_before(program_.source().node_ends[top.node]);
+      --depth_;
+      line_start();
+      out_ += "}\n";
+      bool chained = true;
+      while (chained) {
+        chained = open.back().chained;
+        open.pop_back();
+      }
+    }
+    if (at == range.end) return;
+    item(program_.source().nodes, at);
+    line_start();
+    if (info(program_.node(at).kind).has_body) {
+      enter(at, false);
+    } else {
+      leaf(at);
+      at = program_.node(at).end;
+    }
+  }
+}
+
+void Printer::open_node(NodeId id) {
+  const Node& node = program_.node(id);
+  if (node.kind == NodeKind::If) {
+    out_ += "if ";
+    expr(node.args[0]);
+    out_ += ' ';
+  } else if (node.kind == NodeKind::Loop) {
+    fmt::format_to(std::back_inserter(out_), "loop {} in ", program_.var_name(node.ref));
+    expr(node.args[0]);
+    out_ += "..";
+    expr(node.args[1]);
+    out_ += ' ';
+  } else if (node.kind == NodeKind::Region) {
+    fmt::format_to(std::back_inserter(out_), "region \"{}\" ", program_.name(node.name));
+  }
+  out_ += "{\n";
+}
+
+void Printer::leaf(NodeId id) {
+  const Node& node = program_.node(id);
+  const auto element = [&](std::uint32_t ref, ExprId index) {
+    out_ += buffer(ref);
+    out_ += '[';
+    expr(index);
+    out_ += ']';
+  };
+  const auto copy = [&](std::string_view word) {
+    out_ += word;
+    out_ += '(';
+    element(node.ref, node.args[0]);
+    out_ += ", ";
+    element(node.ref2, node.args[1]);
+    fmt::format_to(std::back_inserter(out_), ", {}, {})", node.extra, program_.name(node.name));
+  };
+  const auto collective = [&](std::string_view word) {
+    out_ += word;
+    if (node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter) {
+      out_ += '.';
+      out_ += info(node.reduce()).name;
+    }
+    fmt::format_to(std::back_inserter(out_), "({}", buffer(node.ref));
+    if (node.ref2 != kNone) fmt::format_to(std::back_inserter(out_), ", {}", buffer(node.ref2));
+    if (node.kind == NodeKind::Broadcast)
+      fmt::format_to(std::back_inserter(out_), ", {}", node.extra);
+    out_ += ')';
+  };
+  switch (node.kind) {
+    case NodeKind::Let: {
+      const ExprKind value = program_.expr(node.args[0]).kind;
+      const bool bare = program_.var_name(node.ref) == "_" &&
+                        (value == ExprKind::Atomic || value == ExprKind::Call);
+      if (!bare) fmt::format_to(std::back_inserter(out_), "let {} = ", program_.var_name(node.ref));
+      expr(node.args[0]);
+      break;
+    }
+    case NodeKind::Assign:
+      out_ += is_resolved(node.ref) ? program_.var_name(node.ref)
+                                    : program_.name(node.ref & ~kUnresolved);
+      out_ += " = ";
+      expr(node.args[0]);
+      break;
+    case NodeKind::Store:
+      element(node.ref, node.args[0]);
+      out_ += " = ";
+      expr(node.args[1]);
+      break;
+    case NodeKind::Return:
+      out_ += "return";
+      break;
+    case NodeKind::Barrier:
+      if (node.ordering() == Ordering::GridSync) {
+        out_ += "gridsync";
+      } else {
+        out_ += "barrier";
+        if (node.ordering() != Ordering::AcqRel) {
+          out_ += '.';
+          out_ += info(node.ordering()).name;
+        }
+      }
+      break;
+    case NodeKind::IndirectDispatch:
+      fmt::format_to(std::back_inserter(out_), "indirect_dispatch({}[{}])", buffer(node.ref),
+                     node.extra);
+      break;
+    case NodeKind::AsyncLoad:
+      copy("async_load");
+      break;
+    case NodeKind::AsyncStore:
+      copy("async_store");
+      break;
+    case NodeKind::AsyncWait:
+      fmt::format_to(std::back_inserter(out_), "async_wait({})", program_.name(node.name));
+      break;
+    case NodeKind::Trap:
+      out_ += "trap(";
+      expr(node.args[0]);
+      fmt::format_to(std::back_inserter(out_), ", {})", program_.name(node.name));
+      break;
+    case NodeKind::Resume:
+      fmt::format_to(std::back_inserter(out_), "resume({})", program_.name(node.name));
+      break;
+    case NodeKind::AllReduce:
+      collective("all_reduce");
+      break;
+    case NodeKind::AllGather:
+      collective("all_gather");
+      break;
+    case NodeKind::ReduceScatter:
+      collective("reduce_scatter");
+      break;
+    case NodeKind::Broadcast:
+      collective("broadcast");
+      break;
+    case NodeKind::If:
+    case NodeKind::Loop:
+    case NodeKind::Block:
+    case NodeKind::Region:
+      break;
+  }
+  out_ += ";\n";
+}
+
+}  // namespace
+
+std::string print(const Program& program) { return Printer(program, {}, {}).print(); }
+
+std::string print(const Program& program, ExprId expr, std::size_t limit) {
+  std::string out;
+  ExpressionPrinter(program, out, limit).print(expr);
+  return out;
+}
+
+std::expected<std::string, Findings> format(std::string_view text) {
+  using Outcome = std::expected<std::string, Findings>;
+  return guarded_findings<Outcome>([&]() -> Outcome {
+    std::vector<Comment> comments;
+    FELSITE_TRY(auto program, parse_with_comments(text, &comments));
+    std::string formatted = Printer(program, text, comments).print();
+    // Whoever puts it in the place of the text must be able to read it again.
+    if (formatted.size() > kMostTextBytes) {
+      return std::unexpected(
+          Findings{Finding{FindingCode::BadEncoding,
+                           1,
+                           1,
+                           {},
+                           fmt::format("In canonical form the text would be longer than {} MiB.",
+                                       kMostTextBytes >> 20),
+                           "split the program, or shorten its comments."}});
+    }
+    return formatted;
+  });
+}
+
+}  // namespace felsite::ir

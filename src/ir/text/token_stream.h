@@ -1,0 +1,62 @@
+// Tokens for the parser, with one of lookahead, and the words for what is expected and missing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "felsite/finding.h"
+#include "ir/text/lexer.h"
+#include "ir/text/words.h"
+
+namespace felsite::ir {
+
+// The first thing wrong with a text ends its parse.
+struct SyntaxError {
+  FindingCode code;
+  std::uint32_t offset;
+  std::string message;
+  std::string fix;
+};
+
+// Tokens with one of lookahead beyond the current one.
+class TokenStream {
+ public:
+  TokenStream(std::string_view text, std::vector<Comment>* comments)
+      : lexer_(text, comments), now_(lexer_.next()), after_(lexer_.next()) {}
+
+  const Token& now() const { return now_; }
+  const Token& after() const { return after_; }
+  bool at(std::string_view symbol) const { return is(now_, symbol); }
+  bool after_is(std::string_view symbol) const { return is(after_, symbol); }
+  bool at_keyword(Keyword keyword) const;
+  Token take() {
+    const Token token = now_;
+    last_offset_ = token.offset;
+    now_ = after_;
+    after_ = lexer_.next();
+    return token;
+  }
+  std::uint32_t last_offset() const { return last_offset_; }
+
+  // Each takes the token, or throws the SyntaxError that says what stands there instead.
+  Token expect(std::string_view symbol, std::string_view why);
+  Token expect_name(std::string_view what);
+  Token expect_keyword(Keyword keyword, std::string_view spelling);
+  std::uint32_t expect_count(std::string_view what);
+  [[noreturn]] void fail(std::string_view expected) const;
+
+ private:
+  static bool is(const Token& token, std::string_view symbol) {
+    // Symbols have one or two characters.
+    return token.kind == TokenKind::Symbol && token.text.size() == symbol.size() &&
+           token.text[0] == symbol[0] && token.text.back() == symbol.back();
+  }
+
+  Lexer lexer_;
+  Token now_;
+  Token after_;
+  std::uint32_t last_offset_ = 0;
+};
+
+}  // namespace felsite::ir

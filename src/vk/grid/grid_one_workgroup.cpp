@@ -1,0 +1,222 @@
+// A grid that fits one workgroup: grid barriers are workgroup barriers, and the kernel runs its
+// passes itself.
+#include <algorithm>
+
+#include "base/try.h"
+#include "vk/grid/grid_steps.h"
+
+namespace felsite::vk {
+namespace {
+
+using ir::BufferId;
+
+// Of the words that the kernel counts its passes in.
+constexpr std::uint64_t kLeft = 0;
+constexpr std::uint64_t kRun = 4;
+constexpr std::uint64_t kConverged = 8;
+constexpr std::uint64_t kPassBytes = 16;
+
+// Passes of one dispatch: so many that starting it costs little beside them, and few enough for a
+// display or a watchdog, which goes by what they do.
+constexpr std::uint64_t kInvocationsAtOnce = std::uint64_t{1} << 24;
+constexpr std::uint64_t kFewestPassesAtOnce = 2048;
+constexpr std::uint64_t kMostPassesAtOnce = 16384;
+
+// Then the first pass is the last one.
+bool flag_is_never_set(const GridRequest& request) {
+  if (request.config.convergence.kind != Convergence::Kind::Flag) return false;
+  const auto flag = request.program.find_buffer(request.config.convergence.flag);
+  return !std::ranges::binary_search(dispatch::changed_buffers(request.program), *flag);
+}
+
+class OneWorkgroupStep {
+ public:
+  OneWorkgroupStep(Engine& engine, const GridRequest& request, Sequence& out)
+      : engine_(engine),
+        request_(request),
+        out_(out),
+        is_never_set_(flag_is_never_set(request)),
+        bound_(is_never_set_ ? 1 : request.config.fixpoint_iterations.value_or(1)),
+        compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
+
+  Result<void> prepare() {
+    if (!runs_passes()) return {};  // what it takes instead comes with the buffers
+    FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, options()));
+    FELSITE_TRY(auto kernel, kernel_of(plan.segments.front()));
+    return {};
+  }
+
+  Result<void> add() {
+    if (!runs_passes()) return add_single_passes();
+    FELSITE_TRY(auto plan, plan_grid_sync(request_.program, options()));
+    const GridSegment& segment = plan.segments.front();
+    FELSITE_CHECK(bind(segment));
+    FELSITE_CHECK(add_step(segment));
+    PassRecord& record = out_.passes.emplace();
+    record.bound = request_.config.fixpoint_iterations.value_or(1);
+    record.rests = is_never_set_;
+    if (bound_ == 1) {
+      record.always = 1;
+    } else {
+      record.counted = BufferSlice{passes_, kRun, 4};
+      record.converged = BufferSlice{passes_, kConverged, 4};
+    }
+    return {};
+  }
+
+ private:
+  GridSyncOptions options() const {
+    return {.many_passes = bound_ > 1,
+            .report_changes = compares_,
+            .one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1,
+            .fresh_outputs = request_.fresh_outputs,
+            .whole = true,
+            .passes_in_kernel = bound_ > 1};
+  }
+
+  // Whether the kernel can tell by itself when to stop.
+  bool runs_passes() const {
+    return !compares_ || dispatch::kernel_sees_changes(request_.program, options());
+  }
+
+  // A pass is one dispatch, and others compare what it left.
+  Result<void> add_single_passes() {
+    GridSteps steps(engine_, request_);
+    FELSITE_CHECK(steps.put_together());
+    bool too_long = false;
+    FELSITE_CHECK(add_passes(steps, out_, too_long));
+    out_.own_bytes += steps.own_bytes();
+    return {};
+  }
+
+  Result<void> bind(const GridSegment& segment) {
+    GridSteps own(engine_, request_);
+    for (const SegmentBuffer& buffer : segment.buffers) {
+      BufferSlice slice;
+      if (buffer.kind == SegmentBuffer::Kind::Program) {
+        slice = request_.buffers[buffer.source];
+        // Memory of the workgroup has none here.
+        if (request_.program.buffer(buffer.source).access == ir::Access::Workgroup) slice = {};
+      } else if (buffer.kind == SegmentBuffer::Kind::Before) {
+        const BufferSlice& now = request_.buffers[buffer.source];
+        const std::uint64_t bytes = (now.bytes + 3) / 4 * 4;
+        FELSITE_TRY(auto made, own.device_bytes(bytes, "state before"));
+        slice = {std::move(made), 0, now.bytes};
+        befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});
+      } else {
+        FELSITE_TRY(auto made, own.control(kPassBytes, to_string(buffer.kind)));
+        const bool passes = buffer.kind == SegmentBuffer::Kind::Passes;
+        (passes ? passes_ : changed_) = made;
+        slice = {std::move(made), 0, passes ? kPassBytes : 4};
+      }
+      slices_.push_back(std::move(slice));
+    }
+    out_.own_bytes += own.own_bytes();
+    // The state before the first pass.
+    for (const auto& [now, before] : befores_) {
+      if (now.bytes == 0) continue;
+      FELSITE_TRY(auto step, own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
+                                     now.bytes / 4));
+      out_.prefix.push_back(std::move(step));
+    }
+    if (passes_ != nullptr) {
+      out_.host_words.emplace_back();
+      out_.host_words.back().target = BufferSlice{passes_, 0, kPassBytes};
+      out_.host_words.back().words = {bound_, 0, 0, 0};
+    }
+    return {};
+  }
+
+  Result<SharedKernel> kernel_of(const GridSegment& segment) {
+    codegen::Segment lowered(segment.program);
+    lowered.one_workgroup.emplace();
+    lowered.one_workgroup->grid = request_.grid;
+    if (bound_ > 1) lowered.one_workgroup->passes = pass_loop(segment);
+    return engine_.pipelines().get(lowered);
+  }
+
+  Result<void> add_step(const GridSegment& segment) {
+    FELSITE_TRY(auto kernel, kernel_of(segment));
+    dispatch::BindingPlan bindings;
+    for (BufferId id = 0; id < slices_.size(); ++id) {
+      const std::uint64_t size = ir::info(segment.program.buffer(id).element).bytes;
+      bindings.buffers.push_back(
+          {.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
+    }
+    FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, {}));
+    KernelStep step{.kernel = std::move(kernel),
+                    .buffers = {},
+                    .grid = {1, 1, 1},
+                    .indirect = {},
+                    .parameters = std::move(parameters),
+                    .name = request_.name,
+                    .caller_step = 0};
+    for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
+      step.buffers.push_back(slices_[binding.buffer]);
+    }
+    if (bound_ == 1) {
+      out_.prefix.push_back(std::move(step));
+      return {};
+    }
+    // One dispatch runs all passes, unless a loop budget makes it stop before.
+    out_.repeated.push_back(std::move(step));
+    out_.count = bound_;
+    out_.watch = BufferSlice{passes_, kLeft, 4};
+    return {};
+  }
+
+  // Of a grid that fits one workgroup; at least one.
+  std::uint64_t invocations() const {
+    const auto& size = request_.program.workgroup_size();
+    std::uint64_t count = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      count *= std::uint64_t{request_.grid[axis]} * size[axis];
+    }
+    return count;
+  }
+
+  codegen::PassLoop pass_loop(const GridSegment& segment) const {
+    codegen::PassLoop passes;
+    passes.most = static_cast<std::uint32_t>(
+        std::clamp(kInvocationsAtOnce / invocations(), kFewestPassesAtOnce, kMostPassesAtOnce));
+    const bool has_flag = request_.config.convergence.kind == Convergence::Kind::Flag;
+    for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+      const SegmentBuffer& buffer = segment.buffers[id];
+      if (buffer.kind == SegmentBuffer::Kind::Passes) passes.control = id;
+      if (buffer.kind == SegmentBuffer::Kind::Changed) passes.changed = id;
+      const bool is_flag =
+          has_flag && buffer.kind == SegmentBuffer::Kind::Program &&
+          request_.program.buffer(buffer.source).name == request_.config.convergence.flag;
+      if (is_flag) passes.changed = id;
+    }
+    return passes;
+  }
+
+  Engine& engine_;
+  const GridRequest& request_;
+  Sequence& out_;
+  const bool is_never_set_;
+  const std::uint32_t bound_;
+  const bool compares_;
+  std::vector<BufferSlice> slices_;  // by BufferId of the segment
+  struct Compared {
+    BufferSlice now;
+    BufferSlice before;
+  };
+  std::vector<Compared> befores_;
+  SharedBuffer passes_;
+  SharedBuffer changed_;
+};
+
+}  // namespace
+
+Result<void> prepare_one_workgroup(Engine& engine, const GridRequest& request) {
+  Sequence nothing;
+  return OneWorkgroupStep(engine, request, nothing).prepare();
+}
+
+Result<void> add_one_workgroup(Engine& engine, const GridRequest& request, Sequence& sequence) {
+  return OneWorkgroupStep(engine, request, sequence).add();
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,264 @@
+// Passes whose way the host knows: all their steps stand in one recording, and each pass goes by
+// the word in which the pass before has told of changes. A word for each pass: nothing is cleared
+// while they run, and what is past convergence is skipped.
+#include <algorithm>
+
+#include "base/try.h"
+#include "dispatch/schedule/grid_walk.h"
+#include "vk/grid/grid_steps.h"
+
+namespace felsite::vk {
+namespace {
+
+using ir::BufferId;
+
+// Segments of one pass that are recorded one after the other; more are left to the device to count.
+constexpr std::size_t kMostSteps = 16384;
+// Steps of a block of passes, and passes in it, as far as one control kernel counts them.
+constexpr std::size_t kStepsInBlockOfPasses = 1024;
+constexpr std::uint32_t kMostPasses = dispatch::kGridKernelSize;
+
+class Passes {
+ public:
+  Passes(GridSteps& steps, std::vector<dispatch::FlatStep> way, Sequence& out)
+      : steps_(steps), way_(std::move(way)), out_(out), gates_(steps) {}
+
+  Result<void> add() {
+    const bool converges = steps_.bound() > 1 && steps_.convergence() != Convergence::Kind::None;
+    out_.passes.emplace();
+    out_.passes->bound = steps_.bound();
+    out_.passes->segments = static_cast<std::uint32_t>(steps_.plan().segments.size());
+    out_.passes->launches_in_pass = static_cast<std::uint32_t>(way_.size());
+    return converges ? add_converging() : add_all();
+  }
+
+ private:
+  // The one pass that there is, or all of them whatever happens.
+  Result<void> add_all() {
+    FELSITE_TRY(auto pass, segments({}));
+    out_.passes->always = steps_.bound();
+    if (steps_.bound() == 1) {
+      append(out_.prefix, std::move(pass));
+    } else {
+      out_.repeated = std::move(pass);
+      out_.count = steps_.bound();
+      // Not all at once: the host submits more when it sees that what it submitted has ended.
+      FELSITE_TRY(auto going, steps_.control(4, "going"));
+      out_.watch = BufferSlice{going, 0, 4};
+      out_.host_words.emplace_back();
+      out_.host_words.back().target = *out_.watch;
+      out_.host_words.back().words = {1};
+    }
+    return {};
+  }
+
+  // What a pass goes by, and where it tells of changes.
+  struct Words {
+    std::uint32_t condition;  // place in the control buffer
+    std::uint32_t changed;
+  };
+
+  // Places in the control buffer: the first two are advance_program's; then the conditions of the
+  // block's passes, then those of the passes before it.
+  static constexpr std::uint32_t kCount = 0;
+  static constexpr std::uint32_t kLast = 1;
+  static constexpr std::uint32_t kFirst = 2;
+  std::uint32_t before_place(std::uint32_t pass) const { return kFirst + in_block_ + pass; }
+
+  Result<void> add_converging() {
+    const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
+    const std::size_t per_pass = way_.size() + compared + 2;
+    const std::size_t most = std::min<std::size_t>(kMostPasses, steps_.runs_at_once(per_pass));
+    const auto room = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(kStepsInBlockOfPasses / per_pass, 1, most));
+    // The block runs a whole number of times; the passes that are left over come before it.
+    const std::uint32_t bound = steps_.bound();
+    in_block_ = bound <= room ? 0 : room;
+    first_passes_ = bound <= room ? bound : (bound - 1) % room + 1;
+    const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_passes_) / in_block_;
+    FELSITE_CHECK(make_control());
+    FELSITE_CHECK(add_first_passes());
+    if (in_block_ != 0) {
+      FELSITE_CHECK(add_block(runs));
+    }
+    describe();
+    return {};
+  }
+
+  Result<void> make_control() {
+    flag_ = steps_.flag();
+    flag_words_ = flag_ ? steps_.request().bindings.buffers[*flag_].count : 1;
+    stride_ = align_up(4, steps_.alignment());
+    places_ = kFirst + in_block_ + first_passes_;
+    std::uint64_t bytes = places_ * stride_;
+    if (flag_words_ != 1) {
+      // A flag of several words has memory of its own for each pass.
+      flag_stride_ = align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), steps_.alignment());
+      flag_at_ = bytes;
+      bytes += flag_stride_ * places_;
+    }
+    FELSITE_TRY(control_, steps_.control(bytes, "change words"));
+    begin_as_zeros({control_, 0, bytes});
+    return {};
+  }
+
+  void begin_as_zeros(BufferSlice slice) {
+    HostWords zeros;
+    zeros.words.resize(slice.bytes / 4);
+    zeros.target = std::move(slice);
+    out_.host_words.push_back(std::move(zeros));
+  }
+
+  BufferSlice place(std::uint32_t number) const { return {control_, number * stride_, 4}; }
+  BufferSlice flag_place(std::uint32_t number) const {
+    if (flag_words_ == 1) return place(number);
+    return {control_, flag_at_ + number * flag_stride_, flag_words_ * 4};
+  }
+
+  Result<std::vector<KernelStep>> segments(const PassBuffers& given) {
+    std::vector<KernelStep> made;
+    for (const dispatch::FlatStep& flat : way_) {
+      PassBuffers pass = given;
+      pass.trips = flat.trips;
+      FELSITE_TRY(auto step, steps_.segment(flat.segment, pass));
+      step.counts_as_launch = false;  // passes_of counts those that really ran
+      made.push_back(std::move(step));
+    }
+    return made;
+  }
+
+  // A pass that tells of changes in `changed`.
+  Result<std::vector<KernelStep>> pass_steps(std::uint32_t changed) {
+    PassBuffers buffers;
+    buffers.changed = place(changed);
+    if (flag_) buffers.flag = flag_place(changed);
+    auto made = segments(buffers);
+    if (!made) return made;
+    if (steps_.compares()) {
+      FELSITE_TRY(auto comparisons, steps_.comparisons(place(changed)));
+      append(*made, std::move(comparisons));
+    }
+    if (flag_ && flag_words_ > 1) {
+      FELSITE_TRY(auto any, steps_.own(dispatch::any_program(),
+                                       {flag_place(changed), place(changed)}, flag_words_));
+      made->push_back(std::move(any));
+    }
+    return made;
+  }
+
+  Result<void> add_first_passes() {
+    if (steps_.compares()) {
+      // The state before the first pass; that it differs from what was in memory says nothing.
+      FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
+      append(out_.prefix, std::move(state));
+      if (in_block_ != 0 && !out_.prefix.empty()) {
+        FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {place(kCount)}, 1));
+        out_.prefix.push_back(std::move(clear));
+      }
+    }
+    for (std::uint32_t pass = 0; pass < first_passes_; ++pass) {
+      const bool is_last = pass + 1 == first_passes_;
+      const std::uint32_t changed = is_last ? kLast : before_place(pass + 1);
+      FELSITE_TRY(auto made, pass_steps(changed));
+      if (pass == 0) {
+        FELSITE_CHECK(gates_.shape(made, in_block_ + first_passes_));
+        if (const auto closed = gates_.all()) {
+          begin_as_zeros(*closed);
+        }
+      }
+      const std::uint32_t next = is_last ? kNoGate : in_block_ + pass + 1;
+      FELSITE_CHECK(add_pass(out_.prefix, std::move(made), pass == 0 ? kAlways : before_place(pass),
+                             in_block_ + pass, changed, next));
+    }
+    return {};
+  }
+
+  Result<void> add_block(std::uint32_t runs) {
+    const std::array<std::uint32_t, 2> parameters{in_block_,
+                                                  static_cast<std::uint32_t>(stride_ / 4)};
+    const BufferSlice words{control_, 0, places_ * stride_};
+    FELSITE_TRY(auto advance, steps_.own(dispatch::advance_program(), {words},
+                                         dispatch::kGridKernelSize, parameters));
+    out_.repeated.push_back(std::move(advance));
+    if (flag_ && flag_words_ > 1) {
+      const BufferSlice flags{control_, flag_at_, flag_stride_ * places_};
+      FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {flags}, flags.bytes / 4));
+      out_.repeated.push_back(std::move(clear));
+    }
+    if (const auto all = gates_.all()) {
+      // A pass that is skipped opens no gate, and one that was open stays so.
+      FELSITE_TRY(auto close, steps_.own(dispatch::clear_program(), {*all}, all->bytes / 4));
+      out_.repeated.push_back(std::move(close));
+      FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
+      out_.repeated.push_back(std::move(gate));
+    }
+    for (std::uint32_t pass = 0; pass < in_block_; ++pass) {
+      const bool is_last = pass + 1 == in_block_;
+      const std::uint32_t changed = is_last ? kLast : kFirst + pass + 1;
+      FELSITE_TRY(auto made, pass_steps(changed));
+      const std::uint32_t next = is_last ? kNoGate : pass + 1;
+      FELSITE_CHECK(add_pass(out_.repeated, std::move(made), kFirst + pass, pass, changed, next));
+    }
+    out_.count = runs;
+    out_.watch = place(kLast);
+    return {};
+  }
+
+  static constexpr std::uint32_t kAlways = ir::kNone;
+  static constexpr std::uint32_t kNoGate = ir::kNone;
+  // `gate`: the pass's own, `next`: the one of the pass behind it, which goes by `changed`.
+  Result<void> add_pass(std::vector<KernelStep>& to, std::vector<KernelStep> pass,
+                        std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
+                        std::uint32_t next) {
+    if (!gates_.by_condition() && next != kNoGate) {
+      FELSITE_TRY(auto opens, gates_.gate_step(place(changed), next));
+      pass.push_back(std::move(opens));
+    }
+    if (condition != kAlways) pass = gates_.behind(std::move(pass), place(condition), gate);
+    append(to, std::move(pass));
+    return {};
+  }
+
+  void describe() {
+    PassRecord& record = *out_.passes;
+    record.always = 1;
+    for (std::uint32_t pass = 1; pass < first_passes_; ++pass) {
+      record.ran.push_back(place(before_place(pass)));
+    }
+    for (std::uint32_t pass = 0; pass < in_block_; ++pass) {
+      record.ran.push_back(place(kFirst + pass));
+    }
+    if (in_block_ != 0) record.counted = place(kCount);
+    record.left = place(kLast);
+    if (flag_) record.flag = flag_place(kLast);
+  }
+
+  static void append(std::vector<KernelStep>& to, std::vector<KernelStep> from) {
+    std::ranges::move(from, std::back_inserter(to));
+  }
+
+  GridSteps& steps_;
+  const std::vector<dispatch::FlatStep> way_;
+  Sequence& out_;
+  Gates gates_;
+  std::optional<BufferId> flag_;
+  std::uint64_t flag_words_ = 1;
+  std::uint32_t in_block_ = 0;
+  std::uint32_t first_passes_ = 0;
+  std::uint32_t places_ = 0;
+  std::uint64_t stride_ = 0;
+  std::uint64_t flag_stride_ = 0;
+  std::uint64_t flag_at_ = 0;
+  SharedBuffer control_;
+};
+
+}  // namespace
+
+Result<void> add_passes(GridSteps& steps, Sequence& sequence, bool& too_long) {
+  auto way = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMostSteps);
+  too_long = !way;
+  if (too_long) return {};
+  return Passes(steps, std::move(*way), sequence).add();
+}
+
+}  // namespace felsite::vk

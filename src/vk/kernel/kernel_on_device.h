@@ -1,0 +1,25 @@
+// A kernel made ready on a device, with the program it came from.
+#pragma once
+
+#include <memory>
+
+#include "felsite/kernel.h"
+#include "vk/kernel/pipeline.h"
+
+namespace felsite::vk {
+
+struct KernelOnDevice {
+  Device& device;
+  codegen::Kernel kernel;
+  ir::Program program;
+  Pipeline pipeline;
+
+  Error with_context(Error error) const;
+};
+using SharedKernel = std::shared_ptr<const KernelOnDevice>;
+
+// `kernel` is what `program`, or a segment of it, was lowered to.
+Result<SharedKernel> put_on_device(Device& device, codegen::Kernel kernel, ir::Program program,
+                                   VkPipelineCache cache = VK_NULL_HANDLE);
+
+}  // namespace felsite::vk

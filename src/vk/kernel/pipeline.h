@@ -1,0 +1,29 @@
+// A kernel made ready on a device: its layouts and its pipeline.
+#pragma once
+
+#include <vector>
+
+#include "felsite/kernel.h"
+#include "vk/device/device.h"
+
+namespace felsite::vk {
+
+struct Pipeline {
+  bool pushes_descriptors = false;  // instead of taking sets
+  Owned<VkDescriptorSetLayout> set_layout;
+  Owned<VkPipelineLayout> layout;
+  Owned<VkPipeline> pipeline;
+};
+
+// All bindings of the kernel's descriptor set: its buffers, then status and parameters if it has
+// them.
+std::vector<std::uint32_t> bindings_of(const codegen::Kernel& kernel);
+// What the kernel takes as push constants.
+std::uint32_t push_constant_bytes(const codegen::Kernel& kernel);
+
+// UnsupportedFeature if the kernel was lowered for more than the device's mask,
+// KernelCompileFailed if the driver refuses it.
+Result<Pipeline> make_pipeline(const Device& device, const codegen::Kernel& kernel,
+                               std::string_view name, VkPipelineCache cache = VK_NULL_HANDLE);
+
+}  // namespace felsite::vk

@@ -1,0 +1,315 @@
+#include "vk/kernel/pipelines.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "dispatch/telemetry/counters.h"
+#include "dispatch/telemetry/trace.h"
+#include "dispatch/telemetry/warnings.h"
+#include "felsite/validate.h"
+#include "vk/kernel/kernel_dump.h"
+
+namespace felsite::vk {
+namespace {
+
+thread_local KernelUse* current_use = nullptr;
+
+// Drivers do not tell what theirs takes; it grows with this.
+std::uint64_t bytes_of(const KernelOnDevice& kernel) {
+  return sizeof kernel + kernel.kernel.words.size() * sizeof kernel.kernel.words[0] +
+         kernel.program.nodes().size_bytes() + kernel.program.exprs().size_bytes();
+}
+
+}  // namespace
+
+KernelUse::Scope::Scope(KernelUse& use) : before_(std::exchange(current_use, &use)) {}
+KernelUse::Scope::~Scope() { current_use = before_; }
+
+Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
+                                                   std::optional<std::filesystem::path> folder,
+                                                   const PipelineLimits& limits) {
+  std::unique_ptr<Pipelines> made(new Pipelines(device, limits));
+  FELSITE_CHECK(made->open_cache(std::move(folder)));
+  return made;
+}
+
+Result<Owned<VkPipelineCache>> Pipelines::make_cache(ByteSpan data, std::string_view name) const {
+  const DeviceFunctions& functions = device_.functions();
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = data.size();
+  info.pInitialData = data.data();
+  return device_.make<VkPipelineCache>(functions.vkCreatePipelineCache,
+                                       functions.vkDestroyPipelineCache, info, name);
+}
+
+Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) {
+  CacheRead read;
+  if (folder) {
+    identity_ = cache_identity(device_.snapshot());
+    file_ = cache_file(*folder, identity_);
+    read = read_cache(*file_, identity_);
+    if (!read.warning.empty()) dispatch::warn(read.warning);
+    if (read.may_replace) {
+      tidy_cache(*file_);
+    } else {
+      file_.reset();
+    }
+    figures_.disk_bytes = read.data.size();
+    figures_.disk_in_use = file_.has_value();
+  }
+  FELSITE_TRY(auto cache, make_cache(read.data, "pipelines"));
+  cache_ = std::make_shared<const Owned<VkPipelineCache>>(std::move(cache));
+  return {};
+}
+
+// With the lock held.
+void Pipelines::note_use(Entry& entry) {
+  if (current_use == nullptr) {
+    entry.is_for_others = true;
+    return;
+  }
+  const std::lock_guard noting(current_use->mutex_);
+  // After a recovery the pipelines are others, and what was used of the old ones went with them.
+  if (current_use->of_ != this) current_use->keys_.clear();
+  current_use->of_ = this;
+  auto& keys = current_use->keys_;
+  if (std::ranges::find(keys, entry.key) != keys.end()) return;
+  keys.push_back(entry.key);
+  ++entry.owners;
+}
+
+// With the lock held; the caller lets it go without.
+void Pipelines::remove(Entries::iterator entry, Entries& dropped) {
+  figures_.bytes -= entry->bytes;
+  by_key_.erase(entry->key);
+  dropped.splice(dropped.end(), entries_, entry);
+}
+
+Pipelines::Entries Pipelines::release(KernelUse& use) {
+  Entries released = take_out(use);
+  SharedCache stale;
+  {
+    // Mostly of kernels that are gone: the driver gives their memory back too.
+    constexpr std::uint64_t kWorthIt = 64;
+    const std::lock_guard lock(mutex_);
+    if (in_cache_ >= kWorthIt && in_cache_ > 4 * entries_.size()) stale = cache_;
+  }
+  if (stale != nullptr) begin_again(stale);
+  return released;
+}
+
+Pipelines::Entries Pipelines::take_out(KernelUse& use) {
+  Entries released;
+  const std::lock_guard lock(mutex_);
+  const std::lock_guard noting(use.mutex_);
+  if (use.of_ != this) return released;
+  for (const Key& key : use.keys_) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) continue;  // it was dropped to make room
+    Entry& entry = *found->second;
+    // One that was dropped and compiled again may know fewer owners than there are.
+    if (entry.owners > 0) --entry.owners;
+    if (entry.owners == 0 && !entry.is_for_others) remove(found->second, released);
+  }
+  use.keys_.clear();
+  return released;
+}
+
+SharedKernel Pipelines::find(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  note_use(*found->second);
+  ++figures_.hits;
+  dispatch::count(Counter::PipelinesCached);
+  return found->second->kernel;
+}
+
+Result<void> Pipelines::validate(const ir::Program& program) {
+  constexpr std::size_t kMostKnown = 4096;
+  {
+    const std::lock_guard lock(mutex_);
+    if (valid_.contains(program.fingerprint())) return {};
+  }
+  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
+    return std::unexpected(ir::to_error(findings, program.name()));
+  }
+  const std::lock_guard lock(mutex_);
+  if (valid_.size() == kMostKnown) valid_.clear();
+  valid_.insert(program.fingerprint());
+  return {};
+}
+
+Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
+  std::vector<std::uint64_t> words;
+  if (segment.grid_in_parts) words.push_back(1);
+  if (segment.parameters) words.insert(words.end(), {2, *segment.parameters});
+  if (segment.one_workgroup) {
+    words.push_back(3);
+    for (const std::uint32_t extent : segment.one_workgroup->grid) words.push_back(extent);
+    if (const auto& passes = segment.one_workgroup->passes) {
+      words.insert(words.end(),
+                   {4, passes->control, passes->changed.value_or(ir::kNone), passes->most});
+    }
+  }
+  const std::uint64_t way = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);
+  return {segment.program.fingerprint(), way};
+}
+
+Result<SharedKernel> Pipelines::compile(const codegen::Segment& segment) {
+  const dispatch::HostSlice slice("compile");
+  FELSITE_TRY(auto kernel, codegen::lower(segment, device_.capabilities()));
+  dump_kernel(segment.program, kernel);
+  SharedCache cache;
+  {
+    const std::lock_guard lock(mutex_);
+    cache = cache_;
+  }
+  auto made = put_on_device(device_, std::move(kernel), segment.program, cache->get());
+  if (made) bound_driver_cache();
+  return made;
+}
+
+std::uint64_t Pipelines::data_bytes(VkPipelineCache cache) const {
+  std::size_t bytes = 0;
+  const VkResult result =
+      device_.functions().vkGetPipelineCacheData(device_.handle(), cache, &bytes, nullptr);
+  return result == VK_SUCCESS ? bytes : 0;
+}
+
+void Pipelines::bound_driver_cache() {
+  constexpr std::uint64_t kLookEvery = 16;  // looking takes a driver longer the more there is
+  SharedCache cache;
+  bool is_full = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_full = ++in_cache_ >= limits_.driver_pipelines;
+    if (!is_full && in_cache_ % kLookEvery != 0) return;
+    cache = cache_;
+  }
+  if (is_full || data_bytes(cache->get()) > limits_.driver_bytes) begin_again(cache);
+}
+
+// What was compiled so far is on disk, if there is one, and as far as there is room.
+void Pipelines::begin_again(const SharedCache& cache) {
+  save();
+  auto fresh = make_cache({}, "pipelines");
+  if (!fresh) return;  // the old one serves on
+  auto shared = std::make_shared<const Owned<VkPipelineCache>>(std::move(*fresh));
+  const std::lock_guard lock(mutex_);
+  if (cache_ != cache) return;
+  cache_ = std::move(shared);
+  in_cache_ = 0;
+}
+
+Result<SharedKernel> Pipelines::get(const ir::Program& program, bool grid_in_parts) {
+  codegen::Segment segment(program);
+  segment.grid_in_parts = grid_in_parts;
+  return get(segment);
+}
+
+Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
+  const Key key = key_of(segment);
+  if (SharedKernel found = find(key)) return found;
+  // Without the lock while it compiles: a large program must not hold up the others.
+  auto made = compile(segment);
+  if (!made) return made;
+  Entries dropped;  // let go without the lock
+  const std::lock_guard lock(mutex_);
+  ++figures_.misses;
+  dispatch::count(Counter::PipelinesCompiled);
+  is_saved_ = false;
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    note_use(*found->second);
+    return found->second->kernel;
+  }
+  Entries fresh;
+  fresh.push_front({.key = key, .kernel = *made, .bytes = bytes_of(**made)});
+  note_use(fresh.front());
+  by_key_.emplace(key, fresh.begin());
+  entries_.splice(entries_.begin(), fresh);
+  figures_.bytes += entries_.front().bytes;
+  while (entries_.size() > 1 &&
+         (entries_.size() > limits_.entries || figures_.bytes > limits_.bytes)) {
+    remove(std::prev(entries_.end()), dropped);
+    ++figures_.evictions;
+  }
+  return made;
+}
+
+void Pipelines::save() {
+  if (!file_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_saved_) return;
+    is_saved_ = true;
+  }
+  // Closing comes here too: what goes wrong with a cache must not end a process.
+  const auto written = base::guarded([&]() -> Result<void> {
+    const std::string wrong = write_file();
+    if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
+    return {};
+  });
+  if (!written && !has_warned_.exchange(true)) dispatch::warn(written.error().message);
+}
+
+Result<Bytes> Pipelines::data_of(VkPipelineCache cache) const {
+  const DeviceFunctions& functions = device_.functions();
+  std::size_t bytes = 0;
+  VkResult result = functions.vkGetPipelineCacheData(device_.handle(), cache, &bytes, nullptr);
+  Bytes data;
+  if (result == VK_SUCCESS && bytes <= limits_.driver_bytes) {
+    data.resize(bytes);
+    result = functions.vkGetPipelineCacheData(device_.handle(), cache, &bytes, data.data());
+    data.resize(std::min(bytes, data.size()));
+  }
+  if (result == VK_SUCCESS) return data;
+  return std::unexpected(device_.error(result, "read its pipeline cache"));
+}
+
+// Gives what went wrong. Into a cache of its own goes what the file has, from another process
+// perhaps, and what this one has: others may be compiling into that at the same time. What is too
+// much together is left to this process alone.
+std::string Pipelines::write_file() {
+  SharedCache ours;
+  {
+    const std::lock_guard lock(mutex_);
+    ours = cache_;
+  }
+  const VkPipelineCache handle = ours->get();
+  for (const bool with_others : {true, false}) {
+    const Bytes others = with_others ? read_cache(*file_, identity_).data : Bytes();
+    const auto all = make_cache(others, "pipelines on disk");
+    if (!all) return to_string(all.error());
+    const VkResult merged =
+        device_.functions().vkMergePipelineCaches(device_.handle(), all->get(), 1, &handle);
+    if (merged != VK_SUCCESS) {
+      return to_string(device_.error(merged, "read its pipeline cache"));
+    }
+    const auto data = data_of(all->get());
+    if (!data) return to_string(data.error());
+    if (!data->empty()) return write_cache(*file_, identity_, *data);
+  }
+  return {};  // more than is kept; what is on disk stays
+}
+
+PipelineCacheSnapshot Pipelines::snapshot() const {
+  SharedCache cache;
+  PipelineCacheSnapshot figures;
+  {
+    const std::lock_guard lock(mutex_);
+    figures = figures_;
+    figures.entries = entries_.size();
+    cache = cache_;
+  }
+  figures.driver_bytes = data_bytes(cache->get());
+  return figures;
+}
+
+}  // namespace felsite::vk

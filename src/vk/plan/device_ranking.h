@@ -1,0 +1,36 @@
+// Which of the devices of a machine a wish means: a pure function over their snapshots.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "felsite/error.h"
+#include "vk/plan/device_snapshot.h"
+
+namespace felsite::vk {
+
+// Renders in software on the host's processor: taken only where it is named, or where there is no
+// hardware that can be used.
+bool is_software(const DeviceSnapshot& device);
+// "discrete GPU", "software driver" …
+std::string_view kind_of(const DeviceSnapshot& device);
+
+struct RankedDevice {
+  std::string against;  // what keeps it from being used at all; empty: nothing
+  bool meant = false;   // by the wish
+  bool chosen = false;
+  std::string reason;  // why it is chosen or why not
+};
+
+// One entry for each device. `wanted` is a position ("0"), a UUID or at least eight of its first
+// digits, or a part of a name, in this order; empty means every device. Of those that are meant and
+// can be used, the first of the strongest kind is chosen.
+std::vector<RankedDevice> rank_devices(std::span<const DeviceSnapshot> devices,
+                                       std::string_view wanted);
+
+// The position of the chosen one; UnsupportedFeature with the reason against each if there is none.
+Result<std::size_t> choose_device(std::span<const DeviceSnapshot> devices, std::string_view wanted);
+
+}  // namespace felsite::vk

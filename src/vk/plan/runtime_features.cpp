@@ -1,0 +1,100 @@
+#include "vk/plan/runtime_features.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "vk/plan/memory_strategy.h"
+
+namespace felsite::vk {
+namespace {
+
+// What imported memory may be aligned to, at the most: Vulkan's own limit.
+constexpr std::uint64_t kLargestPage = 65536;
+
+constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
+    {RuntimeFeature::TimelineSemaphores, "timeline_semaphores", "timelineSemaphore"},
+    {RuntimeFeature::Synchronization2, "synchronization2", "synchronization2"},
+    {RuntimeFeature::PushDescriptors, "push_descriptors", "VK_KHR_push_descriptor"},
+    {RuntimeFeature::InPlaceMemory, "in_place_memory",
+     "device memory that the host writes, and reads where that is fast, without staging"},
+    {RuntimeFeature::InPlaceReads, "in_place_reads",
+     "of in_place_memory, the reading: not where it goes past the host's cache"},
+    {RuntimeFeature::TransferQueue, "transfer_queue",
+     "copies on a queue of their own; the compute queue stands in where a device has none"},
+    {RuntimeFeature::ExternalHostMemory, "external_host_memory", "VK_EXT_external_memory_host"},
+    {RuntimeFeature::MemoryBudget, "memory_budget", "VK_EXT_memory_budget"},
+    {RuntimeFeature::ConditionalRendering, "conditional_rendering",
+     "VK_EXT_conditional_rendering: the device itself skips steps of a sequence"},
+}};
+
+std::optional<RuntimeFeature> runtime_feature_named(std::string_view name) {
+  const auto found = std::ranges::find(kFeatures, name, &RuntimeFeatureInfo::name);
+  if (found == kFeatures.end()) return std::nullopt;
+  return found->feature;
+}
+
+}  // namespace
+
+const RuntimeFeatureInfo& info(RuntimeFeature feature) {
+  return kFeatures[static_cast<std::size_t>(feature)];
+}
+
+RuntimeFeatures runtime_features_of(const DeviceSnapshot& device) {
+  RuntimeFeatures found;
+  const auto set = [&](RuntimeFeature feature, bool present) {
+    found.set(static_cast<std::size_t>(feature), present);
+  };
+  set(RuntimeFeature::TimelineSemaphores, device.features.timeline_semaphore);
+  set(RuntimeFeature::Synchronization2, device.features.synchronization2);
+  set(RuntimeFeature::PushDescriptors,
+      device.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) &&
+          device.limits.push_descriptors != 0);
+  const MemoryStrategy memory = memory_strategy(device);
+  set(RuntimeFeature::InPlaceMemory, memory.writes_in_place || memory.reads_in_place);
+  set(RuntimeFeature::InPlaceReads, memory.reads_in_place);
+  set(RuntimeFeature::TransferQueue, transfer_family(device).has_value());
+  set(RuntimeFeature::ExternalHostMemory,
+      device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
+          std::has_single_bit(device.limits.host_pointer_alignment) &&
+          device.limits.host_pointer_alignment <= kLargestPage);
+  set(RuntimeFeature::MemoryBudget, device.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+  // The extension too: the owner of a device that was brought along may name the feature alone.
+  set(RuntimeFeature::ConditionalRendering,
+      device.features.conditional_rendering &&
+          device.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
+  return found;
+}
+
+SplitMask split_mask(std::string_view list, const RuntimeFeatures& found) {
+  SplitMask split{.for_kernels = {}, .on = found, .asked = {}};
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const std::string_view entry = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    const bool off = entry.starts_with('-');
+    if (const auto feature = runtime_feature_named(off ? entry.substr(1) : entry)) {
+      split.on.set(static_cast<std::size_t>(*feature), !off);
+      split.asked.set(static_cast<std::size_t>(*feature), !off);
+      continue;
+    }
+    if (entry == "all" || entry == "none") {
+      split.on = entry == "all" ? found : RuntimeFeatures{};
+      split.asked.reset();
+    }
+    if (!split.for_kernels.empty()) split.for_kernels += ',';
+    split.for_kernels += entry;
+  }
+  return split;
+}
+
+Error with_runtime_names(Error error) {
+  std::vector<std::string_view> names;
+  for (const RuntimeFeatureInfo& row : kFeatures) names.push_back(row.name);
+  error.fix += fmt::format(" Of the runtime there are: {}.", fmt::join(names, ", "));
+  return error;
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,370 @@
+#include "vk/record/engine.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/guarded.h"
+#include "base/try.h"
+#include "dispatch/telemetry/trace.h"
+#include "vk/device/vulkan_profile.h"
+
+namespace felsite::vk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What recordings keep on the device to run again without allocating: a part of what there is.
+std::uint64_t idle_bytes(const DeviceSnapshot& device) {
+  constexpr std::uint64_t kMost = std::uint64_t{512} << 20;
+  std::uint64_t heap = 0;
+  for (const MemoryHeap& other : device.memory_heaps) {
+    if ((other.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) heap = std::max(heap, other.bytes);
+  }
+  return std::min(heap / 4, kMost);
+}
+
+std::uint64_t nanoseconds(Clock::duration duration) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
+}
+
+// Like WorkQueue::wait. Vulkan has no wait that another thread could end: this one is of short
+// ones.
+Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const base::Deadline& deadline,
+                                 const base::StopFlag* stop) {
+  constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(20);
+  if (stop == nullptr) return queue.wait(ticket, deadline.left());
+  while (true) {
+    const std::chrono::nanoseconds left = deadline.left();
+    auto waited = queue.wait(ticket, std::min(left, kLook));
+    const bool goes_on = !waited && waited.error().code == ErrorCode::Timeout && left > kLook;
+    if (!goes_on) return waited;
+    if (auto reason = base::reason_to_end({}, stop)) {
+      return std::unexpected(std::move(*reason));
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> Engine::make(std::unique_ptr<Device> device,
+                                             std::optional<std::filesystem::path> cache_folder,
+                                             std::chrono::nanoseconds grace,
+                                             const std::shared_ptr<MemoryBudget>& budget) {
+  std::shared_ptr<Engine> engine(new Engine(grace));
+  FELSITE_CHECK(engine->make_parts(std::move(device), std::move(cache_folder), budget));
+  return engine;
+}
+
+Result<void> Engine::make_parts(std::unique_ptr<Device> device,
+                                std::optional<std::filesystem::path> cache_folder,
+                                const std::shared_ptr<MemoryBudget>& budget) {
+  Parts& parts = *parts_;
+  parts.device = std::move(device);
+  profile_ = profile_of(*parts.device);
+  parts.memory = budget == nullptr ? std::make_unique<Memory>(*parts.device)
+                                   : std::make_unique<Memory>(*parts.device, budget);
+  FELSITE_TRY(auto queue,
+              WorkQueue::make(*parts.device, parts.device->compute_queue(), "compute queue"));
+  parts.queue = std::move(queue);
+  const bool two_queues = parts.device->plan().has(RuntimeFeature::TransferQueue);
+  if (two_queues) {
+    FELSITE_TRY(parts.transfer_queue,
+                WorkQueue::make(*parts.device, parts.device->transfer_queue(), "transfer queue"));
+  }
+  FELSITE_TRY(auto pipelines, Pipelines::make(*parts.device, std::move(cache_folder)));
+  parts.pipelines = std::move(pipelines);
+  FELSITE_TRY(auto transfers,
+              Transfers::make(*parts.memory, two_queues ? *parts.transfer_queue : *parts.queue,
+                              *parts.queue));
+  parts.transfers = std::move(transfers);
+  parts.buffers = std::make_unique<dispatch::ResidentTable<Buffer>>();
+  parts.recordings = std::make_unique<RecordingPool>(idle_bytes(parts.device->snapshot()));
+  return {};
+}
+
+bool Engine::drain() {
+  const Clock::time_point end = Clock::now() + std::exchange(grace_, {});
+  const auto ends = [&](const std::unique_ptr<WorkQueue>& queue) {
+    return queue == nullptr || queue->drain(std::max(end - Clock::now(), Clock::duration::zero()));
+  };
+  return ends(parts_->queue) && ends(parts_->transfer_queue);
+}
+
+Engine::~Engine() {
+  if (!drain()) {
+    static_cast<void>(parts_.release());
+  } else if (parts_->recordings != nullptr) {
+    parts_->recordings->clear();
+  }
+}
+
+Result<std::shared_ptr<Recording>> Engine::record(Sequence sequence) {
+  const dispatch::HostSlice slice("record");
+  auto recording = Recording::make(memory(), std::move(sequence));
+  if (!recording) return std::unexpected(noted(std::move(recording.error())));
+  ++recorded_;
+  return recording;
+}
+
+Result<Running> Engine::start(std::shared_ptr<Recording> recording,
+                              std::span<const ByteSpan> uploads) {
+  const dispatch::HostSlice slice("submit");
+  Running running{
+      .recording = std::move(recording), .ticket = 0, .began = Clock::now(), .submitted = {}};
+  running.place = WorkQueue::make_place();
+  running.abandoned.emplace_back();
+  const bool waits = transfers().has_own_queue();
+  auto ticket = base::guarded([&] {
+    return running.recording->submit(queue(), uploads,
+                                     waits ? parts_->transfer_queue.get() : nullptr,
+                                     waits ? transfers().last_upload() : 0);
+  });
+  if (!ticket) {
+    // A part of it may have been submitted.
+    const Ticket last = running.recording->last_ticket();
+    queue().keep(last, std::move(running.recording), std::move(running.place));
+    return std::unexpected(noted(std::move(ticket.error())));
+  }
+  running.ticket = *ticket;
+  running.submitted = Clock::now();
+  running.enqueued = running.submitted - running.began;
+  return running;
+}
+
+Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout,
+                                      const base::StopFlag* stop) {
+  const dispatch::HostSlice slice("wait");
+  const base::Deadline deadline(timeout);
+  while (!running.ended && !running.failed) {
+    auto waited =
+        base::guarded([&] { return wait_unless_stopped(queue(), running.ticket, deadline, stop); });
+    if (!waited) {
+      abandon(std::move(running));
+      return std::unexpected(noted(std::move(waited.error())));
+    }
+    FELSITE_TRY(const auto more, look_at_work(running));
+    if (!more) break;
+    if (deadline.left().count() == 0) {
+      abandon(std::move(running));
+      return std::unexpected(noted(queue().timed_out()));
+    }
+    FELSITE_CHECK(go_on(running));
+  }
+  if (running.failed) return std::unexpected(*running.failed);
+  return running.timing;
+}
+
+bool Engine::look_after(Running& running) {
+  while (!running.ended && !running.failed && queue().is_done(running.ticket)) {
+    if (is_lost()) return true;  // the wait will say so
+    auto looked = base::guarded([&]() -> Result<void> {
+      FELSITE_TRY(const auto more, look_at_work(running));
+      return more ? go_on(running) : Result<void>{};
+    });
+    if (!looked) running.failed = std::move(looked.error());
+  }
+  return running.ended || running.failed;
+}
+
+// What a submission that has ended left: errors, how long it took, and whether there is more to do.
+Result<bool> Engine::look_at_work(Running& running) {
+  Recording& recording = *running.recording;
+  const Clock::time_point ended = Clock::now();
+  DispatchTiming& timing = running.timing;
+  timing.passes_run = 1;
+  timing.enqueue_ns = nanoseconds(running.enqueued);
+  timing.wait_ns = nanoseconds(ended - running.began - running.enqueued);
+  timing.wall_ns = nanoseconds(ended - running.began);
+  for (const IndirectGate& gate : recording.sequence().gates) {
+    if (auto open = check_gate(gate, device()); !open) {
+      return std::unexpected(noted(std::move(open.error())));
+    }
+  }
+  Result<void> fine = recording.check_status();
+  if (fine) fine = look_at_clock(running, ended);
+  if (!fine) return std::unexpected(noted(std::move(fine.error())));
+  const auto more = recording.look();
+  if (!more) return std::unexpected(noted(more.error()));
+  running.ended = !*more;
+  return *more;
+}
+
+Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
+  const Recording& recording = *running.recording;
+  const Sequence& sequence = recording.sequence();
+  DispatchTiming& timing = running.timing;
+  if (!recording.has_times()) return {};
+  const auto times = recording.device_times();
+  if (!times) return std::unexpected(times.error());
+  if (!times->total_ns) return {};
+  timing.device_ns = timing.device_ns.value_or(0) + *times->total_ns;
+  const std::size_t prefix = sequence.prefix.size();
+  timing.step_device_ns.resize(prefix + sequence.repeated.size());
+  for (const DeviceTimes::Step& step : times->steps) timing.step_device_ns[step.step] += step.ns;
+  if (!dispatch::tracing()) return {};
+  // The device's clock and the host's have no common zero: all ends when the wait does.
+  const auto begin = ended - std::chrono::nanoseconds(*times->total_ns);
+  for (const auto& [i, begin_ns, ns] : times->steps) {
+    const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
+    dispatch::note_device_slice(device().snapshot().name, step.name,
+                                begin + std::chrono::nanoseconds(begin_ns),
+                                std::chrono::nanoseconds(ns));
+  }
+  return {};
+}
+
+Result<void> Engine::go_on(Running& running) {
+  const Clock::time_point begin = Clock::now();
+  auto ticket =
+      base::guarded([&] { return running.recording->go_on(queue(), begin - running.submitted); });
+  if (!ticket) {
+    running.ticket = running.recording->last_ticket();  // a part of it may have been submitted
+    abandon(std::move(running));
+    return std::unexpected(noted(std::move(ticket.error())));
+  }
+  running.ticket = *ticket;
+  running.submitted = Clock::now();
+  running.enqueued += running.submitted - begin;
+  return {};
+}
+
+void Engine::abandon(Running running) noexcept {
+  if (running.recording == nullptr) return;
+  {
+    const std::lock_guard lock(users_mutex_);
+    forget_ended();
+    running.abandoned.front() = {running.ticket, running.recording};
+    abandoned_.splice(abandoned_.end(), running.abandoned);
+  }
+  queue().keep(running.ticket, std::move(running.recording), std::move(running.place));
+}
+
+// With the lock held.
+void Engine::forget_ended() {
+  std::erase_if(abandoned_, [](const Running::Abandoned& run) { return run.recording.expired(); });
+}
+
+Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
+  Ticket last = 0;
+  {
+    const std::lock_guard lock(users_mutex_);
+    forget_ended();
+    for (const Running::Abandoned& run : abandoned_) {
+      const auto recording = run.recording.lock();
+      if (recording != nullptr && recording->uses(&buffer)) last = std::max(last, run.ticket);
+    }
+  }
+  if (last == 0 || queue().is_done(last)) return {};
+  auto waited = queue().wait(last, std::min(patience_, timeout));
+  if (waited || waited.error().code != ErrorCode::Timeout) return waited;
+  waited.error().message = "Work that was given up after its timeout still uses the buffer.";
+  waited.error().fix = "wait for it with flush, or use another buffer.";
+  return waited;
+}
+
+void Engine::watch_over(const std::shared_ptr<Held>& held) {
+  const std::lock_guard lock(users_mutex_);
+  if (held_.size() >= sweep_at_) {
+    std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
+    sweep_at_ = 16 + 2 * held_.size();
+  }
+  held_.push_back(held);
+}
+
+// One by one: it needs no memory, and lets each go without the lock.
+void Engine::take_back() {
+  while (true) {
+    std::shared_ptr<Held> held;
+    {
+      const std::lock_guard lock(users_mutex_);
+      if (held_.empty()) return;
+      held = held_.back().lock();
+      held_.pop_back();
+    }
+    if (held != nullptr) held->let_go();
+  }
+}
+
+void Engine::drop_users(const Buffer& buffer) {
+  recordings().drop_users(&buffer);
+  while (take_held_user(buffer) != nullptr) {
+  }
+}
+
+// One of those that callers hold, to be let go without a lock.
+std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
+  const std::lock_guard lock(users_mutex_);
+  for (const std::weak_ptr<Held>& other : held_) {
+    const auto held = other.lock();
+    if (held == nullptr) continue;
+    if (auto user = held->take_user(buffer)) return user;
+  }
+  return nullptr;
+}
+
+void Engine::drop_unwanted(KernelUse& use) {
+  for (const Pipelines::Entry& entry : pipelines().release(use)) {
+    recordings().drop_users_of_kernel(entry.kernel.get());
+  }
+}
+
+void Engine::outlast_work() noexcept {
+  const Ticket last = queue().last_ticket();
+  while (last != 0 && !queue().is_done(last) && !is_lost()) {
+    const auto waited = base::guarded([&] { return queue().wait(last, kNoTimeout); });
+    if (!waited) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+Result<void> Engine::wait_for_all() {
+  for (WorkQueue* queue : {parts_->queue.get(), parts_->transfer_queue.get()}) {
+    if (queue == nullptr) continue;
+    const Ticket last = queue->last_ticket();
+    if (last == 0) continue;
+    FELSITE_CHECK(queue->wait(last, kNoTimeout));
+  }
+  return {};
+}
+
+bool Engine::is_over_budget(const ir::Fingerprint& program) {
+  const std::lock_guard lock(budget_mutex_);
+  return std::ranges::find(over_budget_, program) != over_budget_.end();
+}
+
+void Engine::note_over_budget(const ir::Fingerprint& program) {
+  constexpr std::size_t kMost = 256;  // what is forgotten is found out anew
+  const std::lock_guard lock(budget_mutex_);
+  if (over_budget_.size() == kMost) over_budget_.erase(over_budget_.begin());
+  over_budget_.push_back(program);
+}
+
+void Engine::report(MetricSnapshot& figures) {
+  figures.resident_buffers = buffers().size();
+  buffers().each([&](const Buffer& buffer) { figures.resident_bytes += buffer.bytes(); });
+  const Memory::Figures in_all = memory().figures();
+  figures.device_bytes = in_all.in_use;
+  figures.idle_bytes = in_all.idle;
+  figures.in_flight = queue().in_flight();
+  figures.recordings = recorded_;
+  figures.recordings_kept = recordings().size();
+  figures.recording_bytes = recordings().own_bytes();
+  figures.allocations = memory().allocations();
+}
+
+bool Engine::is_lost() const {
+  const auto lost = [](const std::unique_ptr<WorkQueue>& queue) {
+    return queue != nullptr && queue->is_lost();
+  };
+  return lost_ || lost(parts_->queue) || lost(parts_->transfer_queue);
+}
+
+Error Engine::noted(Error error) {
+  if (error.code == ErrorCode::DeviceLost) lost_ = true;
+  if (error.context.device.empty()) {
+    base::set_if_possible(error.context.device, device().snapshot().name);
+  }
+  return error;
+}
+
+}  // namespace felsite::vk
