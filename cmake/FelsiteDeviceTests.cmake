@@ -49,7 +49,7 @@ if(system_icd)
     list(REMOVE_ITEM felsite_generated_lavapipe FELSITE_FAULTS_SPARING=1)
     set(felsite_excluded_lavapipe ${felsite_excluded_lavapipe25})
     # Its LLVM aborts otherwise: the quirk `lavapipe-llvm-avx512`.
-    list(APPEND felsite_device_environment GALLIUM_OVERRIDE_CPU_CAPS=avx2)
+    list(APPEND felsite_device_environment LP_NATIVE_VECTOR_WIDTH=128)
   endif()
 endif()
 set(felsite_device_arguments "")

@@ -78,8 +78,8 @@ constexpr std::array kQuirks{
     Quirk{"lavapipe-llvm-avx512",
           "LLVM 19 ends the process (\"Cannot emit physreg copy instruction\") while it compiles "
           "some large kernels for processors with AVX-512. Nothing here can avoid that; "
-          "GALLIUM_OVERRIDE_CPU_CAPS=avx2 in the environment does. Measured: 19.1.7 does it, "
-          "15.0.6 does not; later releases were not measured.",
+          "LP_NATIVE_VECTOR_WIDTH=128 in the environment does. Measured: 19.1.7 does it, 15.0.6 "
+          "does not; later releases were not measured.",
           may_abort_with_avx512, change_nothing},
     Quirk{
         "lavapipe-not-co-resident",
