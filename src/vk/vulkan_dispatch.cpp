@@ -131,10 +131,12 @@ class VulkanPending final : public PendingDispatch {
     auto timing = link_.call([&](VulkanBackend& backend) -> Result<DispatchTiming> {
       auto dispatch = held_->take();
       if (!dispatch) return std::unexpected(dispatch::results_taken_already());
+      // A wait may be for hours of iterations, and the backend is to close meanwhile.
+      const base::StopFlag stop(&link_.closing());
       return backend.call("wait",
                           [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
                             if (now != engine_.lock()) return std::unexpected(went_with_device());
-                            return dispatch->finish(outputs);
+                            return dispatch->finish(outputs, &stop);
                           });
     });
     if (!timing) return std::unexpected(with_program(std::move(timing.error()), program_));

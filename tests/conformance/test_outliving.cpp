@@ -145,3 +145,30 @@ TEST_CASE("a dispatch under way is waited for while its backend goes") {
   while (!begun) std::this_thread::yield();
   backend.reset();
 }
+
+TEST_CASE("iterations that somebody waits for do not keep their backend from closing") {
+  // More than anybody waits for: what waits for their end hangs.
+  DispatchConfig config;
+  config.fixpoint_iterations = UINT32_MAX;
+  config.convergence.kind = Convergence::Kind::None;
+  for (const GridSync form : {GridSync::Automatic, GridSync::Resident, GridSync::HostSplit}) {
+    CAPTURE(static_cast<int>(form));
+    if (form == GridSync::Resident && !on_vulkan()) continue;  // the reference has no such form
+    config.grid_sync = form;
+    auto backend = make_tested();
+    const auto pending = must(backend->dispatch_async(valid_program(kGrow), {Bytes(32)}, config));
+    std::atomic<bool> waits = false;
+    std::optional<Error> error;
+    std::jthread waiter([&] {
+      waits = true;
+      const auto results = pending->wait();
+      if (!results) error = results.error();
+    });
+    while (!waits) std::this_thread::yield();
+    std::this_thread::sleep_for(5ms);
+    backend.reset();
+    waiter.join();
+    REQUIRE(error.has_value());
+    check_gone(*error);
+  }
+}

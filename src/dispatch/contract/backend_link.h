@@ -2,6 +2,7 @@
 // backend, which may be shut down or destroyed by then.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +30,9 @@ class BackendLink {
       return std::unexpected(std::move(ticket.error()));
     });
   }
+
+  // Raised once the owner closes, for work within a call that would keep it from that.
+  const std::atomic<bool>& closing() const { return gate_->closing(); }
 
  private:
   Owner* owner_;

@@ -32,7 +32,7 @@ class CallGate {
     }
 
     // Raised once the gate lets nobody in any more and waits for those inside.
-    const std::atomic<bool>& closing() const { return gate_->closed_; }
+    const std::atomic<bool>& closing() const { return gate_->closing(); }
 
    private:
     friend class CallGate;
@@ -48,6 +48,7 @@ class CallGate {
   // Lets nobody in any more, and waits until all are out.
   void close();
   bool closed() const { return closed_; }
+  const std::atomic<bool>& closing() const { return closed_; }
   std::size_t inside() const;
 
  private:

@@ -149,6 +149,11 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
       abandon(std::move(running));
       return std::unexpected(noted(queue().timed_out()));
     }
+    // Also where each submission ends before the wait for it would have looked.
+    if (auto reason = base::reason_to_end({}, stop)) {
+      abandon(std::move(running));
+      return std::unexpected(noted(std::move(*reason)));
+    }
     FELSITE_CHECK(go_on(running));
   }
   if (running.failed) return std::unexpected(*running.failed);
