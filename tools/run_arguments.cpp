@@ -29,15 +29,11 @@ std::string check_output(const std::string& pair) {
   return fmt::format("`{}` is not NAME=numbers, NAME=hex or NAME=@file", pair);
 }
 
-std::string check_extents(const std::string& text) {
-  if (parse_extents(text)) return {};
-  return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
-}
-
-// A grid of no workgroups would run nothing, and say nothing.
-std::string check_grid(const std::string& text) {
+// A grid of no workgroups would run nothing, and say nothing; there is no workgroup of none.
+std::string check_extents_above_0(const std::string& text) {
   const auto extents = parse_extents(text);
-  if (!extents || std::ranges::find(*extents, 0u) == extents->end()) return check_extents(text);
+  if (!extents) return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
+  if (std::ranges::find(*extents, 0u) == extents->end()) return {};
   return fmt::format("`{}` has a 0, and would run nothing", text);
 }
 
@@ -58,6 +54,11 @@ std::string take_number(std::string& text) {
 template <class Number>
 CLI::Validator whole_number() {
   return CLI::Validator(take_number<Number>, "");
+}
+
+std::string take_passes(std::string& text) {
+  std::string wrong = take_number<std::uint32_t>(text);
+  return wrong.empty() && text == "0" ? "`0` is no pass at all" : wrong;
 }
 
 std::string take_width(std::string& text) {
@@ -160,20 +161,20 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
   command.add_option("--grid", args.grid, "How many workgroups")
       ->type_name("X[,Y[,Z]]")
       ->group(kMostUsed)
-      ->check(check_grid);
+      ->check(check_extents_above_0);
   command
       .add_option("--invocations", args.invocations,
                   "How many invocations: the grid is the smallest that covers them")
       ->type_name("N[,M[,K]]")
       ->group(kMostUsed)
-      ->check(check_grid);
+      ->check(check_extents_above_0);
   command.add_option("--workgroup", args.workgroup, "Another workgroup size")
       ->type_name("X[,Y[,Z]]")
-      ->check(check_extents);
+      ->check(check_extents_above_0);
   command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
       ->type_name("N")
       ->group(kMostUsed)
-      ->transform(whole_number<std::uint32_t>());
+      ->transform(CLI::Validator(take_passes, ""));
   command.add_option("--convergence", args.convergence, "How a change is noticed")
       ->type_name("auto|none|flag:BUFFER")
       ->capture_default_str()
@@ -252,6 +253,9 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
         bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
                  "write options of felsite run there, but for FILE."));
   };
+  if (const std::string message = missing_value(marked, words); !message.empty()) {
+    return wrong(message);
+  }
   try {
     std::ranges::reverse(words);  // as CLI11 takes them
     marked.parse(words);
