@@ -103,6 +103,10 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
     return report_usage("the page and --json cannot both go to standard output",
                         "name a file for --html.", common.json);
   }
+  if (const auto [message, fix] = replacement_by(args.html, "the page", "--html", args.run);
+      !args.html.empty() && !message.empty()) {
+    return report_usage(message, fix, common.json);
+  }
   const bool on_reference = common.backend != "auto" && common.backend != "vulkan";
   if (on_reference && !args.run.mask.empty()) {
     return report_usage("--mask is for --backend vulkan", "see felsite explain --help.",
@@ -146,7 +150,8 @@ void add_explain(CLI::App& app, CommonOptions& common, Action& action) {
   add_plan_options(*command, args.run, common);
   command->add_option("--html", args.html, "Also draw it on a page; - is standard output")
       ->type_name("FILE")
-      ->group(kMostUsed);
+      ->group(kMostUsed)
+      ->transform(CLI::Validator(take_written_path, ""));
   command->footer(runtime_mask_help() + "\n" + app.get_footer());
   command->callback(
       [&, command] { action = [&, command] { return explain_file(*command, args, common); }; });

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <span>
 
 #include "base/durable_file.h"
@@ -13,6 +14,22 @@
 
 namespace felsite::tool {
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+// Where a symbolic link leads, in one step.
+fs::path behind_link(const fs::path& link) {
+  std::error_code failed;
+  const fs::path to = fs::read_symlink(link, failed);
+  return failed ? link : link.parent_path() / to;
+}
+
+bool is_link(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(fs::symlink_status(path, ignored));
+}
 
 Error file_error(const std::string& path, std::string_view what, int error) {
   return Error{.code = ErrorCode::BadInputs,
@@ -59,6 +76,44 @@ Result<void> write_file(const std::string& path, std::string_view bytes) {
   const int failed = base::replace_file(path, {std::as_bytes(std::span(bytes))});
   if (failed != 0) return std::unexpected(file_error(path, "write", failed));
   return {};
+}
+
+std::string whole_path(const std::string& path) {
+  std::error_code failed;
+  fs::path at = fs::absolute(path, failed);
+  if (failed) return path;
+  for (int links = 0; links <= kMostLinks; ++links) {
+    const fs::path whole = fs::weakly_canonical(at, failed);
+    if (failed) break;
+    // A link that leads to nothing is left as it is.
+    if (!is_link(whole)) return whole.string();
+    at = behind_link(whole);
+  }
+  return at.lexically_normal().string();
+}
+
+bool replaces(const std::string& written, const std::string& read) {
+  std::error_code ignored;
+  if (written == "-" || read == "-" || !fs::is_regular_file(read, ignored)) return false;
+  return whole_path(written) == whole_path(read);
+}
+
+bool is_standard_output(const std::string& path) {
+  if (path == "-") return true;
+  std::error_code failed;
+  fs::path at = fs::absolute(path, failed);
+  for (int links = 0; !failed && links <= kMostLinks; ++links) {
+    if (!is_link(at)) return false;
+    if (at.filename() == "1") {
+      const fs::path folder = fs::canonical(at.parent_path(), failed);
+      for (const char* descriptors : {"/proc/self/fd", "/proc/thread-self/fd"}) {
+        std::error_code absent;
+        if (!failed && folder == fs::canonical(descriptors, absent) && !absent) return true;
+      }
+    }
+    at = behind_link(at);
+  }
+  return false;
 }
 
 }  // namespace felsite::tool

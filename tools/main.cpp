@@ -74,6 +74,13 @@ int run(int argc, char** argv, bool json) {
   add_bench(app, common, action);
   add_completion(app, common, action);
   add_man(app, common, action);
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (argc < 2 || command->get_name() != argv[1]) continue;
+    const std::string message = missing_value(*command, {argv + 2, argv + argc});
+    if (!message.empty()) {
+      return report_usage(message, fmt::format("see felsite {} --help.", argv[1]), json);
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -5,10 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <sstream>
 
 #include "command_help.h"
+#include "files.h"
 #include "mask.h"
 #include "usage.h"
 
@@ -21,23 +21,23 @@ std::string check_input(const std::string& pair) {
   return fmt::format("`{}` is not NAME=…", pair);
 }
 
-std::string check_output(const std::string& pair) {
+std::string take_output(std::string& pair) {
   const std::size_t equals = pair.find('=');
   const std::string_view how =
       equals == std::string::npos ? std::string_view() : std::string_view(pair).substr(equals + 1);
-  if (how == "numbers" || how == "hex" || (how.starts_with('@') && how.size() > 1)) return {};
+  if (how == "numbers" || how == "hex") return {};
+  if (how.starts_with('@') && how.size() > 1) {
+    if (is_standard_output(std::string(how.substr(1)))) pair.replace(equals + 1, pair.npos, "@-");
+    return {};
+  }
   return fmt::format("`{}` is not NAME=numbers, NAME=hex or NAME=@file", pair);
 }
 
-std::string check_extents(const std::string& text) {
-  if (parse_extents(text)) return {};
-  return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
-}
-
-// A grid of no workgroups would run nothing, and say nothing.
-std::string check_grid(const std::string& text) {
+// A grid of no workgroups would run nothing, and say nothing; there is no workgroup of none.
+std::string check_extents_above_0(const std::string& text) {
   const auto extents = parse_extents(text);
-  if (!extents || std::ranges::find(*extents, 0u) == extents->end()) return check_extents(text);
+  if (!extents) return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
+  if (std::ranges::find(*extents, 0u) == extents->end()) return {};
   return fmt::format("`{}` has a 0, and would run nothing", text);
 }
 
@@ -58,6 +58,11 @@ std::string take_number(std::string& text) {
 template <class Number>
 CLI::Validator whole_number() {
   return CLI::Validator(take_number<Number>, "");
+}
+
+std::string take_passes(std::string& text) {
+  std::string wrong = take_number<std::uint32_t>(text);
+  return wrong.empty() && text == "0" ? "`0` is no pass at all" : wrong;
 }
 
 std::string take_width(std::string& text) {
@@ -160,20 +165,20 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
   command.add_option("--grid", args.grid, "How many workgroups")
       ->type_name("X[,Y[,Z]]")
       ->group(kMostUsed)
-      ->check(check_grid);
+      ->check(check_extents_above_0);
   command
       .add_option("--invocations", args.invocations,
                   "How many invocations: the grid is the smallest that covers them")
       ->type_name("N[,M[,K]]")
       ->group(kMostUsed)
-      ->check(check_grid);
+      ->check(check_extents_above_0);
   command.add_option("--workgroup", args.workgroup, "Another workgroup size")
       ->type_name("X[,Y[,Z]]")
-      ->check(check_extents);
+      ->check(check_extents_above_0);
   command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
       ->type_name("N")
       ->group(kMostUsed)
-      ->transform(whole_number<std::uint32_t>());
+      ->transform(CLI::Validator(take_passes, ""));
   command.add_option("--convergence", args.convergence, "How a change is noticed")
       ->type_name("auto|none|flag:BUFFER")
       ->capture_default_str()
@@ -203,7 +208,7 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
       ->type_name("NAME=FORM")
       ->group(kMostUsed)
       ->allow_extra_args(false)
-      ->check(check_output);
+      ->transform(CLI::Validator(take_output, ""));
   command.add_option("--timeout", args.timeout_seconds, "Give up after this many seconds")
       ->type_name("SECONDS")
       ->check(check_seconds);
@@ -252,6 +257,9 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
         bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
                  "write options of felsite run there, but for FILE."));
   };
+  if (const std::string message = missing_value(marked, words); !message.empty()) {
+    return wrong(message);
+  }
   try {
     std::ranges::reverse(words);  // as CLI11 takes them
     marked.parse(words);
@@ -282,11 +290,6 @@ std::string grid_conflict(const RunArguments& args) {
   return both ? "--grid and --invocations both say how large the grid is" : std::string();
 }
 
-std::string whole_path(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::weakly_canonical(path, ignored).string();
-}
-
 std::vector<std::string> output_files(const RunArguments& args) {
   std::vector<std::string> files;
   for (const std::string& pair : args.outputs) {
@@ -295,6 +298,35 @@ std::vector<std::string> output_files(const RunArguments& args) {
     files.push_back(whole_path(pair.substr(at + 2)));
   }
   return files;
+}
+
+std::string take_written_path(std::string& path) {
+  if (is_standard_output(path)) path = "-";
+  return {};
+}
+
+Refusal replacement_by_outputs(const RunArguments& args) {
+  for (const std::string& file : output_files(args)) {
+    if (!replaces(file, args.path)) continue;
+    return {"an output would replace the program's own file", "name another file for the output."};
+  }
+  return {};
+}
+
+Refusal replacement_by(const std::string& path, std::string_view what, std::string_view option,
+                       const RunArguments& args) {
+  const auto found = [&](std::string_view lost) {
+    return Refusal{fmt::format("{} would replace {}", what, lost),
+                   fmt::format("name another file for {}.", option)};
+  };
+  if (replaces(path, args.path)) return found("the program's own file");
+  for (const std::string& pair : args.inputs) {
+    const std::string form = pair.substr(pair.find('=') + 1);
+    if (form.starts_with('@') && replaces(path, form.substr(1))) {
+      return found("the file of an input");
+    }
+  }
+  return {};
 }
 
 std::string stream_conflict(const RunArguments& args) {

@@ -55,10 +55,24 @@ std::string grid_conflict(const RunArguments& args);
 // Standard input that is read twice, one file for two results: of `felsite explain` too.
 std::string stream_conflict(const RunArguments& args);
 
-// A path that is the same for all ways to spell it, also through symbolic links.
-std::string whole_path(const std::string& path);
 // Where the results go, as whole paths, less those that go to standard output.
 std::vector<std::string> output_files(const RunArguments& args);
+
+// As the check of an option that names a file to write: standard output is `-` from there on,
+// however it was named.
+std::string take_written_path(std::string& path);
+
+// What is wrong with a command line.
+struct Refusal {
+  std::string message;  // empty: there is none
+  std::string fix;
+};
+// Where a result would replace what the command reads. Of the outputs: the program. To bring the
+// file of an input up to date is what they may be for.
+Refusal replacement_by_outputs(const RunArguments& args);
+// Of another file, which `what` ("the trace") goes to and `option` names: the program and inputs.
+Refusal replacement_by(const std::string& path, std::string_view what, std::string_view option,
+                       const RunArguments& args);
 
 // X[,Y[,Z]]; those left out are 1.
 std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);

@@ -18,8 +18,7 @@ using Extents = std::array<std::uint32_t, 3>;
 Extents covering_grid(const Extents& invocations, const Extents& workgroup) {
   Extents grid{};
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
-    // A workgroup of no invocations is an error of its own, which the dispatch finds.
-    const std::uint32_t size = std::max(workgroup[axis], 1u);
+    const std::uint32_t size = workgroup[axis];  // not 0: neither --workgroup nor a valid program
     grid[axis] = invocations[axis] / size + (invocations[axis] % size != 0 ? 1 : 0);
   }
   return grid;

@@ -67,6 +67,10 @@ Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& 
       make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
+  // In the words of the reference: what Vulkan calls it helps nobody.
+  if (!ran && ran.error().code == ErrorCode::Timeout) {
+    ran.error().message = "The program did not finish within the timeout.";
+  }
   if (ran && args.check) {
     const std::uint32_t width = (*backend)->device_profile().subgroup_size;
     check_against_reference(program, inputs, args, width, *ran);

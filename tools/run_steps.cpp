@@ -40,6 +40,9 @@ std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& a
     const std::string fix = fmt::format("see felsite {} --help.", command.get_name());
     return std::unexpected(report_usage(message, fix, common.json));
   }
+  if (const auto [message, fix] = replacement_by_outputs(args); !message.empty()) {
+    return std::unexpected(report_usage(message, fix, common.json));
+  }
   if (const auto exists = check_backend(common); !exists) return fail(exists.error());
   auto program = parse_program(*text, args.path, common.json);
   if (!program) return fail(program.error());

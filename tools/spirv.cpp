@@ -16,6 +16,7 @@
 #include "mask.h"
 #include "output.h"
 #include "report.h"
+#include "run_arguments.h"
 
 namespace felsite::tool {
 namespace {
@@ -172,6 +173,10 @@ int run_spirv(const SpirvArguments& args, const CommonOptions& common) {
   if (const std::string message = conflict(args, common.json); !message.empty()) {
     return report_usage(message, "add --output PATH.", common.json);
   }
+  if (!args.output.empty() && replaces(args.output, args.path)) {
+    return report_usage("the module would replace the program's own file",
+                        "name another file for --output.", common.json);
+  }
   const auto done = lower_file(args, common);
   return done ? int{kOk} : report(done.error(), common.json);
 }
@@ -197,7 +202,8 @@ void add_spirv(CLI::App& app, CommonOptions& common, Action& action) {
       ->check(check_mask_with_base);
   command->add_option("-o,--output", args.output, "Into this file instead of standard output")
       ->type_name("FILE")
-      ->group(kMostUsed);
+      ->group(kMostUsed)
+      ->transform(CLI::Validator(take_written_path, ""));
   command->add_flag("--strip", args.strip, "Without names and lines");
   add_common(*command, common);
   command->footer(mask_help() + "\n" + app.get_footer());

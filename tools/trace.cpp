@@ -22,17 +22,14 @@ struct TraceArguments {
   std::string to = "-";
 };
 
-struct Conflict {
-  std::string message;  // empty: there is none
-  std::string fix;
-};
-
 // What would stand on standard output beside the trace, and make it unreadable, or what would
-// replace it in its file.
-Conflict conflict(const TraceArguments& args, const Styles& wanted, bool json) {
+// replace it in its file, or what the trace itself would replace.
+Refusal conflict(const TraceArguments& args, const Styles& wanted, bool json) {
   if (args.to != "-") {
     const std::vector<std::string> files = output_files(args.run);
-    if (std::ranges::find(files, whole_path(args.to)) == files.end()) return {};
+    if (std::ranges::find(files, whole_path(args.to)) == files.end()) {
+      return replacement_by(args.to, "the trace", "--to", args.run);
+    }
     return {"the trace and an output cannot both go to one file", "name another file for --to."};
   }
   constexpr const char* kFix = "add --to FILE.";
@@ -74,7 +71,8 @@ void add_trace(CLI::App& app, CommonOptions& common, Action& action) {
   command->add_option("--to", args.to, "Where the trace goes; - is standard output")
       ->type_name("FILE")
       ->capture_default_str()
-      ->group(kMostUsed);
+      ->group(kMostUsed)
+      ->transform(CLI::Validator(take_written_path, ""));
   command->callback(
       [&, command] { action = [&, command] { return trace(*command, args, common); }; });
 }

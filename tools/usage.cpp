@@ -48,6 +48,10 @@ const CLI::Option* named_option(const CLI::App& command, const std::string& mess
   return found;
 }
 
+std::string has_no_value(const CLI::Option& option) {
+  return fmt::format("{} has no value: it takes {}", option.get_name(), option.get_type_name());
+}
+
 }  // namespace
 
 std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
@@ -68,10 +72,24 @@ std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::size_t times = option->results().size();
-    return times > 1 ? fmt::format("{} is given {} times", name, times)
-                     : fmt::format("{} has no value: it takes {}", name, option->get_type_name());
+    return times > 1 ? fmt::format("{} is given {} times", name, times) : has_no_value(*option);
   }
   return message;
+}
+
+std::string missing_value(const CLI::App& command, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with('-')) continue;
+    const std::size_t equals = words[i].find('=');
+    const CLI::Option* const option = command.get_option_no_throw(words[i].substr(0, equals));
+    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    if (equals == std::string::npos) {
+      ++i;  // is its value
+    } else if (equals + 1 == words[i].size() && words[i].starts_with("--")) {
+      return has_no_value(*option);
+    }
+  }
+  return {};
 }
 
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -17,6 +18,10 @@ struct Usage {
 
 // What CLI11 says about an option of the command, as such a sentence without its full stop.
 std::string sentence_of(const CLI::App& command, const CLI::Error& error);
+
+// About the first option of the command with nothing behind its `=`, such a sentence, or nothing.
+// CLI11 would take the next word for its value.
+std::string missing_value(const CLI::App& command, const std::vector<std::string>& words);
 
 // `first` is the word behind the tool's name, or empty.
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first);

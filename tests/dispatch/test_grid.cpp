@@ -5,6 +5,8 @@
 
 #include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/grid.h"
+#include "felsite/explain.h"
+#include "felsite/reference.h"
 #include "support/results.h"
 #include "support/run_program.h"
 
@@ -136,4 +138,26 @@ TEST_CASE("a workgroup of several axes asks for a grid, and takes any that is gi
   CHECK(none.error().message.find("8, 8, 1") != std::string::npos);
   CHECK(none.error().fix.find("pass a grid") != std::string::npos);
   CHECK(must(grid_of(image, {}, on_grid(5, 3))) == Grid{5, 3, 1});
+}
+
+TEST_CASE(
+    "a workgroup size that cannot be is the error that dispatch gives, with or without a grid") {
+  const ir::Program program =
+      valid_program("program p workgroup(4) { readwrite x: u32[]; x[invocation.x] = 1; }");
+  const Bytes bytes(64);
+  const std::vector<ByteSpan> inputs{bytes};
+  for (const Grid size : {Grid{0, 1, 1}, {1, 0, 1}, {4, 1, 0}, {0, 0, 0}, {~0u, ~0u, ~0u}}) {
+    for (DispatchConfig config : {DispatchConfig{}, on_grid(2)}) {
+      CAPTURE(size[0]);
+      config.workgroup_override = size;
+      const auto choice = choose_grid(program, config, {64});
+      REQUIRE_FALSE(choice.has_value());
+      CHECK(choice.error().code == ErrorCode::InvalidProgram);
+      CHECK(choice.error().message.find("F024") != std::string::npos);
+      const auto ran = make_reference_backend({})->dispatch_borrowed_timed(program, inputs, config);
+      REQUIRE_FALSE(ran.has_value());
+      CHECK(choice.error().code == ran.error().code);
+      CHECK(choice.error().message == ran.error().message);
+    }
+  }
 }

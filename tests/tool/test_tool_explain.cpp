@@ -204,7 +204,7 @@ TEST_CASE("explain reads a program from standard input, and reports what is wron
   check_refused(explain("prefix_scan", {"-i", "x=@/dev/null/none"}), kProgram, "/dev/null/none");
   check_refused(explain("prefix_scan", {"--html", "/dev/null/page.html"}), kProgram,
                 "/dev/null/page.html");
-  check_refused(explain("prefix_scan", {"--fixpoint", "0"}), kProgram, "0 iterations");
+  check_refused(explain("prefix_scan", {"--fixpoint", "0"}), kUsage, "no pass at all");
   check_refused(explain("prefix_scan", {"--bogus"}), kUsage, "--bogus");
   check_refused(explain("prefix_scan", {"--backend", "reference", "--mask", "none"}), kUsage,
                 "--mask is for --backend vulkan");

@@ -122,6 +122,100 @@ TEST_CASE("a trace and an output do not go to one file") {
   CHECK(trace_to(scratch.path("trace"), {"-o", "words=@" + file}).code == 0);
 }
 
+TEST_CASE("links to a file that is yet to come are that file") {
+  const Scratch scratch;
+  const std::string file = scratch.path("t");
+  std::filesystem::create_symlink("t", scratch.path("link"));
+  std::filesystem::create_symlink(scratch.path("link"), scratch.path("link2"));
+  std::filesystem::create_symlink("circle", scratch.path("circle"));
+  for (const char* link : {"link", "link2"}) {
+    CAPTURE(link);
+    const std::string same = scratch.path(link);
+    check_refused(run_two({"-o", "words=@" + file, "-o", "bytes=@" + same}), kUsage, "two outputs");
+    check_refused(run_two({"-o", "words=@" + same, "-o", "bytes=@" + file}), kUsage, "two outputs");
+    check_refused(run_tool({"trace", "-", "-i", "n=3", "--to", file, "-o", "words=@" + same}, kTwo),
+                  kUsage, "the trace and an output cannot both go to one file");
+  }
+  // In the working folder too, by a name without one.
+  const Outcome here =
+      run_binary("/bin/sh",
+                 {"-c", "cd " + scratch.path("") +
+                            " && exec " FELSITE_TOOL
+                            " run - --backend reference -i n=3 -o words=@t -o bytes=@link"},
+                 kTwo);
+  check_refused(here, kUsage, "two outputs");
+  CHECK(!std::filesystem::exists(file));
+  check_refused(run_two({"-o", "words=@" + scratch.path("circle")}), kProgram, "Cannot write");
+  CHECK(run_two({"-o", "words=@" + scratch.path("link2")}).code == 0);
+  CHECK(scratch.read("t").size() == 400);
+}
+
+TEST_CASE("no result replaces the program, nor what else a command reads") {
+  const Scratch scratch;
+  const std::string program = scratch.write("p.fels", kTwo);
+  const std::string input = scratch.write("n.bin", std::string("\3\0\0\0", 4));
+  std::filesystem::create_symlink("p.fels", scratch.path("link"));
+  const auto refused = [&](const char* command, const Arguments& more, std::string_view reason) {
+    Arguments arguments{command, program, "-i", "n=@" + input};
+    if (command == std::string_view("spirv")) arguments.resize(2);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_tool(arguments);
+    check_refused(outcome, kUsage, reason);
+    CHECK(contains(outcome.err, " Fix: name another file for "));
+    CHECK(scratch.read("p.fels") == kTwo);
+    CHECK(scratch.read("n.bin").size() == 4);
+  };
+  for (const std::string& same : {program, scratch.path("link"), scratch.path("./p.fels")}) {
+    CAPTURE(same);
+    refused("run", {"-o", "words=@" + same}, "an output would replace the program's own file");
+    refused("trace", {"-o", "words=@" + same}, "an output would replace the program's own file");
+    refused("trace", {"--to", same}, "the trace would replace the program's own file");
+    refused("explain", {"--html", same}, "the page would replace the program's own file");
+    refused("spirv", {"-o", same}, "the module would replace the program's own file");
+  }
+  refused("trace", {"--to", input}, "the trace would replace the file of an input");
+  refused("explain", {"--html", input}, "the page would replace the file of an input");
+}
+
+TEST_CASE("a file of data may be brought up to date in place") {
+  const Scratch scratch;
+  const std::string data = scratch.write("x", std::string("\1\0\0\0\1\0\0\0", 8));
+  const std::string scan = sample_named("prefix_scan").path;
+  for (const char* command : {"run", "trace"}) {
+    CHECK(run_tool({command, scan, "-i", "x=@" + data, "-o", "x=@" + data}).code == 0);
+  }
+  CHECK(run_tool({"run", scan, "-i", "x=@" + data, "-o", "x=numbers"}).out == "x = 1 4\n");
+}
+
+TEST_CASE("/dev/stdout is standard output, however it is named") {
+  const Scratch scratch;
+  const std::string program = scratch.write("two.fels", kTwo);
+  std::filesystem::create_symlink("/dev/stdout", scratch.path("link"));
+  for (const std::string& name : {std::string("/dev/stdout"), std::string("/dev/fd/1"),
+                                  std::string("/proc/self/fd/1"), scratch.path("link")}) {
+    CAPTURE(name);
+    CHECK(run_two({"-o", "bytes=@" + name}).out == "\xff\x10");
+    const auto refused = [&](Arguments arguments, std::string_view reason) {
+      const bool is_json = arguments.back() == "--json";
+      const Outcome outcome = run_tool(arguments);
+      CHECK(outcome.code == kUsage);
+      CHECK(contains(is_json ? outcome.out : outcome.err, reason));
+      if (is_json) CHECK(json::parse(outcome.out)["error"]["name"] == "Usage");
+    };
+    const std::string both = " cannot both go to standard output";
+    refused({"run", program, "-i", "n=3", "-o", "bytes=@" + name, "--json"},
+            "an output and --json" + both);
+    refused({"trace", program, "-i", "n=3", "--to", name, "--json"}, "the trace and --json" + both);
+    refused({"trace", program, "-i", "n=3", "-o", "bytes=@" + name}, "the trace and an output");
+    refused({"trace", program, "-i", "n=3", "--to", name, "-o", "bytes=@-"},
+            "the trace and an output" + both);
+    refused({"explain", program, "--backend", "reference", "--html", name, "--json"},
+            "the page and --json" + both);
+    refused({"spirv", program, "-o", name, "--json"}, "the module and --json" + both);
+    CHECK(json::parse(run_tool({"trace", program, "-i", "n=3", "--to", name}).out).is_object());
+  }
+}
+
 TEST_CASE("fmt --write replaces plain files only, and waits for nobody") {
   const Scratch scratch;
   const std::string pipe = scratch.path("pipe");

@@ -166,6 +166,16 @@ TEST_CASE("a run takes away what the runtime uses, and FELSITE_DEVICE names the 
   unsetenv("FELSITE_DEVICE");
 }
 
+TEST_CASE("a timeout that nothing can keep is said as any other") {
+  for (const char* seconds : {"1e-300", "1e-10"}) {
+    const Outcome outcome = run_sample(sample_named("saxpy"), {"--timeout", seconds});
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == kProgram);
+    CHECK(contains(outcome.err, "The program did not finish within the timeout."));
+    CHECK(contains(outcome.err, " Fix: allow more time"));
+  }
+}
+
 TEST_CASE("a timeout ends the command, although the device goes on working") {
   setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
   const auto begin = std::chrono::steady_clock::now();
