@@ -73,7 +73,8 @@ void add_functions(std::string_view source, FunctionNames& names) {
 FunctionNames named_in_sources() {
   FunctionNames names;
   const std::filesystem::path folder = std::filesystem::path(FELSITE_SOURCE_DIR) / "src/vk";
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path());
     std::stringstream text;
     text << file.rdbuf();
