@@ -15,7 +15,7 @@ namespace felsite {
 // no thread is in it: what it refers to may be destroyed. To that end it waits for calls that other
 // threads are in, so that the caller must hold no lock that the function takes. Called by a
 // handler, it does not wait, as two of them would wait for each other: the function is then not
-// called anew, and lives until its last call returns.
+// called again, and lives until its last call returns.
 void set_warning_handler(std::function<void(std::string_view)> handler);
 
 }  // namespace felsite
