@@ -98,24 +98,24 @@ Runner raw_peer_on(const SharedRawDevice& device, const BenchKernel& kernel,
     if (buffer.access != ir::Access::ReadOnly) written.push_back(sizes.size());
     sizes.push_back(workload.inputs[sizes.size()].size());
   }
-  const auto passes =
-      std::make_shared<RawPasses>(device, std::array{compile_glsl(kernel.peer)}, sizes, 1);
+  const auto kernels =
+      std::make_shared<RawKernels>(device, std::array{compile_glsl(kernel.peer)}, sizes, 1);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::memcpy(passes->mapped(i), workload.inputs[i].data(), sizes[i]);
+    std::memcpy(kernels->mapped(i), workload.inputs[i].data(), sizes[i]);
   }
-  passes->record([&] {
+  kernels->record([&] {
     const auto [columns, rows] = peer_grid(kernel, elements);
-    passes->use_kernel(0);
-    passes->push(0, std::array{elements});
-    passes->dispatch(columns, rows);
+    kernels->use_kernel(0);
+    kernels->push(0, std::array{elements});
+    kernels->dispatch(columns, rows);
   });
   return Contestant{
-      .run = [passes](std::uint32_t times) { return mean_ns(times, [&] { passes->run(); }); },
+      .run = [kernels](std::uint32_t times) { return mean_ns(times, [&] { kernels->run(); }); },
       .outputs =
-          [passes, sizes, written] {
+          [kernels, sizes, written] {
             std::vector<Bytes> outputs;
             for (const std::size_t i : written) {
-              const std::byte* const from = passes->mapped(i);
+              const std::byte* const from = kernels->mapped(i);
               outputs.emplace_back(from, from + sizes[i]);
             }
             return outputs;

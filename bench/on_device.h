@@ -9,7 +9,7 @@
 #include "give_up.h"
 #include "harness.h"
 #include "kernels.h"
-#include "raw_passes.h"
+#include "raw_kernels.h"
 #include "vk/run_kernel.h"
 
 namespace felsite::bench {

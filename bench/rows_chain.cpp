@@ -1,4 +1,4 @@
-// A row about a long fixpoint whose passes are narrow: a search down a chain, as many levels as
+// A row about a long fixpoint whose iterations are narrow: a search down a chain, as many levels as
 // nodes, and one node in each. An expert loops inside one kernel.
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace felsite::bench {
 namespace {
 
-// A pass is a level. {0}: nodes.
+// An iteration is a level. {0}: nodes.
 constexpr std::string_view kChain = R"(
 program chain workgroup(1) {{
   readonly next: u32[{0}];
@@ -57,41 +57,42 @@ std::shared_ptr<GridJob> chain_job(const std::shared_ptr<Backend>& backend, std:
   auto job = std::make_shared<GridJob>(
       backend, parsed_program(fmt::format(fmt::runtime(kChain), nodes)), std::move(inputs), config);
   const DispatchTiming timing = job->run();
-  if (timing.passes_run != nodes || !timing.converged) give_up("the chain takes other passes");
+  if (timing.iterations_run != nodes || !timing.converged)
+    give_up("the chain takes other iterations");
   return job;
 }
 
 class RawChain {
  public:
   RawChain(const SharedRawDevice& device, std::uint32_t nodes)
-      : passes_(device, std::array{compile_glsl(peers::chain)},
-                std::array<std::uint64_t, 3>{nodes * 4, nodes * 4, 8}, 1),
+      : kernels_(device, std::array{compile_glsl(peers::chain)},
+                 std::array<std::uint64_t, 3>{nodes * 4, nodes * 4, 8}, 1),
         edges_(chain_edges(nodes)),
         reached_(chain_start(nodes)) {
-    passes_.record([&] {
-      passes_.use_kernel(0);
-      passes_.push(0, std::array{nodes});
-      passes_.dispatch(1);
+    kernels_.record([&] {
+      kernels_.use_kernel(0);
+      kernels_.push(0, std::array{nodes});
+      kernels_.dispatch(1);
     });
   }
   void run() {
-    std::memcpy(passes_.mapped(0), edges_.data(), edges_.size());
-    std::memcpy(passes_.mapped(1), reached_.data(), reached_.size());
-    std::memset(passes_.mapped(2), 0, 4);
-    passes_.run();
-    result_.assign(passes_.mapped(1), passes_.mapped(1) + reached_.size());
+    std::memcpy(kernels_.mapped(0), edges_.data(), edges_.size());
+    std::memcpy(kernels_.mapped(1), reached_.data(), reached_.size());
+    std::memset(kernels_.mapped(2), 0, 4);
+    kernels_.run();
+    result_.assign(kernels_.mapped(1), kernels_.mapped(1) + reached_.size());
   }
   const Bytes& reached() const { return result_; }
 
  private:
-  RawPasses passes_;
+  RawKernels kernels_;
   Bytes edges_;
   Bytes reached_;
   Bytes result_;
 };
 
-// What the caller's thread does for a pass, all submissions and looks at words included, beside how
-// long the pass takes. The sides are two figures of one run.
+// What the caller's thread does for an iteration, all submissions and looks at words included,
+// beside how long the iteration takes. The sides are two figures of one run.
 Case host_part_case(const std::shared_ptr<GridJob>& split, std::uint32_t nodes) {
   struct Last {
     double host = 0;
@@ -108,7 +109,7 @@ Case host_part_case(const std::shared_ptr<GridJob>& split, std::uint32_t nodes) 
                 run();
                 return last->host;
               },
-          .peer = "the whole pass",
+          .peer = "the whole iteration",
           .peer_cost =
               [=] {
                 if (last->whole == 0) run();
@@ -130,7 +131,7 @@ std::vector<Case> chain_cases(Extent extent) {
   if (felsite->outputs()[0] != raw->reached() || split->outputs()[0] != raw->reached()) {
     give_up("the chain differs from that of raw Vulkan");
   }
-  return {{.size = fmt::format("{} passes", nodes),
+  return {{.size = fmt::format("{} iterations", nodes),
            .felsite = [felsite] { return time_ns([&] { felsite->run(); }); },
            .peer = "raw Vulkan, a loop in the kernel",
            .peer_cost = [raw] { return time_ns([&] { raw->run(); }); },
@@ -141,8 +142,8 @@ std::vector<Case> chain_cases(Extent extent) {
 }  // namespace
 
 std::vector<Row> chain_rows() {
-  return {
-      {"chain_fixpoint", "Narrow passes, beside a loop inside one raw kernel", 1.25, chain_cases}};
+  return {{"chain_fixpoint", "Narrow iterations, beside a loop inside one raw kernel", 1.25,
+           chain_cases}};
 }
 
 }  // namespace felsite::bench

@@ -1,6 +1,6 @@
-// Rows about a fixpoint of three segments: the closure of words in groups of 8, whose passes end
-// when nothing changes any more. The peer is the same job in raw Vulkan, early exit included, in
-// whichever form is the fastest at the size.
+// Rows about a fixpoint of three segments: the closure of words in groups of 8, whose iterations
+// end when nothing changes any more. The peer is the same job in raw Vulkan, early exit included,
+// in whichever form is the fastest at the size.
 //
 // With worker threads, lavapipe's small dispatches vary by more than what is measured here, so most
 // rows run without them; one runs with the threads that a user has.
@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::uint32_t kWorkgroup = 256;
 constexpr std::uint32_t kBound = 64;
-// 7 passes change something, and one finds that nothing does.
-constexpr std::uint32_t kLivePasses = 8;
+// 7 iterations change something, and one finds that nothing does.
+constexpr std::uint32_t kLiveIterations = 8;
 
-// {0}: words; {1}: what there is beside the four buffers; {2}: the end of a pass.
+// {0}: words; {1}: what there is beside the four buffers; {2}: the end of an iteration.
 constexpr std::string_view kClosure = R"(
 program closure workgroup(256) {{
   readwrite v: u32[{0}];
@@ -68,7 +68,7 @@ Bytes closure_input(std::uint32_t words) {
   }
   return bytes;
 }
-// Nothing to reach: the first pass finds that nothing changes.
+// Nothing to reach: the first iteration finds that nothing changes.
 Bytes closed_input(std::uint32_t words) { return Bytes(std::uint64_t{words} * 4); }
 
 // From the caller's bytes to the results in slots that are used again.
@@ -87,31 +87,31 @@ class FelsiteClosure {
   }
   void run() {
     const ByteSpan input = input_;
-    passes_ = must(compiled_->dispatch_borrowed_into({&input, 1}, outputs_)).passes_run;
+    iterations_ = must(compiled_->dispatch_borrowed_into({&input, 1}, outputs_)).iterations_run;
   }
   // The first of the four buffers.
   std::vector<Bytes> values(std::ptrdiff_t count) const {
     return {outputs_.begin(), outputs_.begin() + count};
   }
-  std::uint32_t passes() const { return passes_; }
+  std::uint32_t iterations() const { return iterations_; }
 
  private:
   std::shared_ptr<Backend> backend_;
   Bytes input_;
   std::unique_ptr<CompiledPipeline> compiled_;
   std::vector<Bytes> outputs_;
-  std::uint32_t passes_ = 0;
+  std::uint32_t iterations_ = 0;
 };
 
 // How raw Vulkan ends it early.
 enum class RawForm : std::uint8_t {
-  Conditions,    // all passes in one command buffer, each by the word of the pass before
-  Chunks,        // eight passes in a command buffer, and the host looks at the last one's word
+  Conditions,    // all iterations in one command buffer, each by the word of the iteration before
+  Chunks,        // eight iterations in a command buffer, and the host looks at the last one's word
   OneWorkgroup,  // all in one dispatch, as far as one workgroup goes
 };
 constexpr std::uint32_t kChunk = 8;
 constexpr std::uint32_t kWordsInOneWorkgroup = 1024;
-constexpr std::uint32_t kWordsInWorkgroup = 1024;  // of the kernels of a pass
+constexpr std::uint32_t kWordsInWorkgroup = 1024;  // of the kernels of an iteration
 
 class RawClosure {
  public:
@@ -120,39 +120,40 @@ class RawClosure {
         outputs_(4, Bytes(input_.size())),
         form_(form),
         bound_(bound),
-        passes_(device,
-                std::array{compile_glsl(peers::closure_seed), compile_glsl(peers::closure_spread),
-                           compile_glsl(peers::closure_merge), compile_glsl(peers::closure_whole)},
-                std::array<std::uint64_t, 5>{input_.size(), input_.size(), input_.size(),
-                                             input_.size(), bound * 4},
-                2) {
+        kernels_(device,
+                 std::array{compile_glsl(peers::closure_seed), compile_glsl(peers::closure_spread),
+                            compile_glsl(peers::closure_merge), compile_glsl(peers::closure_whole)},
+                 std::array<std::uint64_t, 5>{input_.size(), input_.size(), input_.size(),
+                                              input_.size(), bound * 4},
+                 2) {
     const auto words = static_cast<std::uint32_t>(input_.size() / 4);
     const std::uint32_t groups = (words + kWordsInWorkgroup - 1) / kWordsInWorkgroup;
-    passes_.record([&] {
+    kernels_.record([&] {
       if (form == RawForm::OneWorkgroup) {
-        passes_.push(0, std::array{words, bound});
-        passes_.use_kernel(3);
-        passes_.dispatch(1);
+        kernels_.push(0, std::array{words, bound});
+        kernels_.use_kernel(3);
+        kernels_.dispatch(1);
         return;
       }
       const bool by_conditions = form == RawForm::Conditions;
-      passes_.push(0, std::array{words, 0u});
-      if (by_conditions) passes_.fill_with_zeros(1);
+      kernels_.push(0, std::array{words, 0u});
+      if (by_conditions) kernels_.fill_with_zeros(1);
       const std::uint32_t count = by_conditions ? bound : kChunk;
-      for (std::uint32_t pass = 0; pass < count; ++pass) add_pass(pass, groups, by_conditions);
+      for (std::uint32_t iteration = 0; iteration < count; ++iteration)
+        add_iteration(iteration, groups, by_conditions);
     });
   }
   void run() {
-    std::memcpy(passes_.mapped(0), input_.data(), input_.size());
+    std::memcpy(kernels_.mapped(0), input_.data(), input_.size());
     if (form_ == RawForm::Chunks) {
-      std::memset(passes_.mapped(1), 0, input_.size());
+      std::memset(kernels_.mapped(1), 0, input_.size());
       run_chunks();
     } else {
-      std::memset(passes_.mapped(kChanged), 0, bound_ * 4);
-      passes_.run();
+      std::memset(kernels_.mapped(kChanged), 0, bound_ * 4);
+      kernels_.run();
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      std::memcpy(outputs_[i].data(), passes_.mapped(i), outputs_[i].size());
+      std::memcpy(outputs_[i].data(), kernels_.mapped(i), outputs_[i].size());
     }
   }
   std::vector<Bytes> values(std::ptrdiff_t count) const {
@@ -162,36 +163,36 @@ class RawClosure {
  private:
   static constexpr std::size_t kChanged = 4;
 
-  // The 8 passes that it takes are just one chunk.
+  // The 8 iterations that it takes are just one chunk.
   void run_chunks() {
     for (std::uint32_t done = 0; done < bound_; done += kChunk) {
-      std::memset(passes_.mapped(kChanged), 0, kChunk * 4);
-      passes_.run();
+      std::memset(kernels_.mapped(kChanged), 0, kChunk * 4);
+      kernels_.run();
       std::uint32_t last = 0;
-      std::memcpy(&last, passes_.mapped(kChanged) + (kChunk - 1) * 4, 4);
+      std::memcpy(&last, kernels_.mapped(kChanged) + (kChunk - 1) * 4, 4);
       if (last == 0) return;
     }
   }
 
-  void add_pass(std::uint32_t pass, std::uint32_t groups, bool by_conditions) {
-    if (pass != 0) {
-      passes_.barrier(by_conditions);
-      passes_.push(1, std::array{pass});
-      if (by_conditions) passes_.begin_condition(kChanged, (pass - 1) * 4);
+  void add_iteration(std::uint32_t iteration, std::uint32_t groups, bool by_conditions) {
+    if (iteration != 0) {
+      kernels_.barrier(by_conditions);
+      kernels_.push(1, std::array{iteration});
+      if (by_conditions) kernels_.begin_condition(kChanged, (iteration - 1) * 4);
     }
     for (std::size_t kernel = 0; kernel < 3; ++kernel) {
-      if (kernel != 0) passes_.barrier();
-      passes_.use_kernel(kernel);
-      passes_.dispatch(groups);
+      if (kernel != 0) kernels_.barrier();
+      kernels_.use_kernel(kernel);
+      kernels_.dispatch(groups);
     }
-    if (pass != 0 && by_conditions) passes_.end_condition();
+    if (iteration != 0 && by_conditions) kernels_.end_condition();
   }
 
   Bytes input_;
   std::vector<Bytes> outputs_;
   RawForm form_;
   std::uint32_t bound_;
-  RawPasses passes_;
+  RawKernels kernels_;
 };
 
 std::string_view name_of(RawForm form) {
@@ -238,8 +239,8 @@ Case closure_case(const Sides& sides, RawForm best, const Asked& asked) {
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMebi / 64 / asked.bytes, 1, 4));
   std::vector<std::function<double()>> felsite;
   std::vector<std::function<double()>> peer;
-  // Where all buffers are compared, passes go on until the frontier is empty, which is two more:
-  // what is reached and what was expanded are then the same.
+  // Where all buffers are compared, iterations go on until the frontier is empty, which is two
+  // more: what is reached and what was expanded are then the same.
   const bool automatic = asked.kind == Convergence::Kind::Automatic;
   const std::ptrdiff_t compared = automatic ? 2 : 4;
   for (int i = 0; i < (asked.bytes < kMebi ? 3 : 1); ++i) {
@@ -248,8 +249,8 @@ Case closure_case(const Sides& sides, RawForm best, const Asked& asked) {
     const auto other = std::make_shared<RawClosure>(sides.raw, closure_input(words), best, kBound);
     one->run();
     other->run();
-    if (one->passes() != kLivePasses + (automatic ? 2 : 0)) {
-      give_up("the closure runs other passes");
+    if (one->iterations() != kLiveIterations + (automatic ? 2 : 0)) {
+      give_up("the closure runs other iterations");
     }
     if (one->values(compared) != other->values(compared)) {
       give_up("the closure differs from that of raw Vulkan");
@@ -298,8 +299,8 @@ std::vector<Case> threaded_cases(Extent) {
   return cases;
 }
 
-// One pass runs and all others are skipped by the device, in one submission on both sides: their
-// cost is nearly the whole of it.
+// One iteration runs and all others are skipped by the device, in one submission on both sides:
+// their cost is nearly the whole of it.
 std::vector<Case> skipped_cases(Extent extent) {
   const auto sides = open_sides(/*with_conditions=*/true);
   if (!sides) return {skipped_case(sides.error())};
@@ -307,16 +308,17 @@ std::vector<Case> skipped_cases(Extent extent) {
     return {{.skipped = "The device lacks conditional rendering. Fix: run it on one that has it."}};
   }
   constexpr std::uint32_t kWords = 1024;
-  const std::uint32_t passes = by_extent(extent, 16u, 256u, 256u);
-  const auto felsite = std::make_shared<FelsiteClosure>(
-      sides->backend, closed_input(kWords), Convergence::Kind::Flag, GridSync::Resident, passes);
-  const auto raw =
-      std::make_shared<RawClosure>(sides->raw, closed_input(kWords), RawForm::Conditions, passes);
+  const std::uint32_t iterations = by_extent(extent, 16u, 256u, 256u);
+  const auto felsite =
+      std::make_shared<FelsiteClosure>(sides->backend, closed_input(kWords),
+                                       Convergence::Kind::Flag, GridSync::Resident, iterations);
+  const auto raw = std::make_shared<RawClosure>(sides->raw, closed_input(kWords),
+                                                RawForm::Conditions, iterations);
   felsite->run();
   raw->run();
-  if (felsite->passes() != 1) give_up("a closed set takes more passes than one");
+  if (felsite->iterations() != 1) give_up("a closed set takes more iterations than one");
   if (felsite->values(4) != raw->values(4)) give_up("the closed set differs from raw Vulkan's");
-  return {{.size = fmt::format("1 pass, {} skipped", passes - 1),
+  return {{.size = fmt::format("1 iteration, {} skipped", iterations - 1),
            .felsite = [felsite] { return mean_ns(4, [&] { felsite->run(); }); },
            .peer = std::string(name_of(RawForm::Conditions)),
            .peer_cost = [raw] { return mean_ns(4, [&] { raw->run(); }); },
@@ -332,8 +334,8 @@ std::vector<Row> closure_rows() {
        closure_cases, kNoWorkers},
       {"closure_default_threads", "The small one with the worker threads that a user has", 1.10,
        threaded_cases},
-      {"skipped_passes", "Passes behind convergence, beside raw Vulkan", 1.25, skipped_cases,
-       kNoWorkers},
+      {"skipped_iterations", "Iterations behind convergence, beside raw Vulkan", 1.25,
+       skipped_cases, kNoWorkers},
   };
 }
 

@@ -33,25 +33,25 @@ class RawSegments {
  public:
   RawSegments(const SharedRawDevice& device, std::uint32_t segments, std::uint32_t part)
       : result_(std::uint64_t{segments} * part * 4),
-        passes_(device, std::array{compile_glsl(peers::segment)}, std::array{result_.size()}, 2) {
-    passes_.record([&] {
-      passes_.use_kernel(0);
+        kernels_(device, std::array{compile_glsl(peers::segment)}, std::array{result_.size()}, 2) {
+    kernels_.record([&] {
+      kernels_.use_kernel(0);
       for (std::uint32_t s = 0; s < segments; ++s) {
-        if (s != 0) passes_.barrier();
-        passes_.push(0, std::array{part, s});
-        passes_.dispatch((part / 4 + 255) / 256);
+        if (s != 0) kernels_.barrier();
+        kernels_.push(0, std::array{part, s});
+        kernels_.dispatch((part / 4 + 255) / 256);
       }
     });
   }
   void run() {
-    passes_.run();
-    std::memcpy(result_.data(), passes_.mapped(0), result_.size());
+    kernels_.run();
+    std::memcpy(result_.data(), kernels_.mapped(0), result_.size());
   }
   const Bytes& result() const { return result_; }
 
  private:
   Bytes result_;
-  RawPasses passes_;
+  RawKernels kernels_;
 };
 
 double moved_by(GridJob& job) {

@@ -17,28 +17,28 @@ class RawSaxpy {
  public:
   RawSaxpy(const SharedRawDevice& device, std::uint32_t elements)
       : bytes_(std::uint64_t{elements} * 4),
-        passes_(device, std::array{compile_glsl(peers::saxpy)}, std::array{bytes_, bytes_}, 1) {
-    passes_.record([&] {
-      passes_.use_kernel(0);
-      passes_.push(0, std::array{elements});
-      passes_.dispatch((elements / 4 + 255) / 256);
+        kernels_(device, std::array{compile_glsl(peers::saxpy)}, std::array{bytes_, bytes_}, 1) {
+    kernels_.record([&] {
+      kernels_.use_kernel(0);
+      kernels_.push(0, std::array{elements});
+      kernels_.dispatch((elements / 4 + 255) / 256);
     });
   }
   void start(const std::vector<Bytes>& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      std::memcpy(passes_.mapped(i), inputs[i].data(), bytes_);
+      std::memcpy(kernels_.mapped(i), inputs[i].data(), bytes_);
     }
-    passes_.submit();
+    kernels_.submit();
   }
   void finish(Bytes& result) {
-    passes_.wait();
+    kernels_.wait();
     result.resize(bytes_);
-    std::memcpy(result.data(), passes_.mapped(1), bytes_);
+    std::memcpy(result.data(), kernels_.mapped(1), bytes_);
   }
 
  private:
   std::uint64_t bytes_;
-  RawPasses passes_;
+  RawKernels kernels_;
 };
 
 // Work of both sides on the same inputs: `width` dispatches of it.

@@ -24,18 +24,18 @@ Bytes bytes_of(const std::vector<T>& values) {
 
 // The raw side of a job: what goes in, how it is run, and where the result is.
 struct RawJob {
-  std::unique_ptr<RawPasses> passes;
+  std::unique_ptr<RawKernels> kernels;
   std::vector<Bytes> inputs;  // of the first buffers; what is empty stays as it is
   std::size_t result = 0;
-  std::function<void(RawPasses&)> run = [](RawPasses& passes) { passes.run(); };
+  std::function<void(RawKernels&)> run = [](RawKernels& kernels) { kernels.run(); };
   Bytes output{};
 
   void go() {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      std::memcpy(passes->mapped(i), inputs[i].data(), inputs[i].size());
+      std::memcpy(kernels->mapped(i), inputs[i].data(), inputs[i].size());
     }
-    run(*passes);
-    std::memcpy(output.data(), passes->mapped(result), output.size());
+    run(*kernels);
+    std::memcpy(output.data(), kernels->mapped(result), output.size());
   }
 };
 
@@ -58,7 +58,7 @@ std::shared_ptr<RawJob> raw_job(const SharedRawDevice& device,
                                 const std::vector<std::uint64_t>& sizes, std::uint32_t parameters,
                                 std::size_t result) {
   auto job = std::make_shared<RawJob>();
-  job->passes = std::make_unique<RawPasses>(device, modules, sizes, parameters);
+  job->kernels = std::make_unique<RawKernels>(device, modules, sizes, parameters);
   job->result = result;
   job->output.resize(sizes[result]);
   return job;
@@ -94,12 +94,12 @@ std::vector<Case> heat_cases(Extent extent) {
       sides->raw, {compile_glsl(peers::heat), compile_glsl(with_buffers_swapped(peers::heat))},
       {bytes, bytes}, 2, steps % 2);
   raw->inputs = {bytes_of(heat)};
-  raw->passes->record([&] {
-    raw->passes->push(0, std::array{side, side});
+  raw->kernels->record([&] {
+    raw->kernels->push(0, std::array{side, side});
     for (std::uint32_t step = 0; step < steps; ++step) {
-      if (step != 0) raw->passes->barrier();
-      raw->passes->use_kernel(step % 2);
-      raw->passes->dispatch((side / 4 + 15) / 16, (side + 15) / 16);
+      if (step != 0) raw->kernels->barrier();
+      raw->kernels->use_kernel(step % 2);
+      raw->kernels->dispatch((side / 4 + 15) / 16, (side + 15) / 16);
     }
   });
   return {job_case(fmt::format("heat, {0} × {0}, {1} steps", side, steps), felsite, 0, raw,
@@ -124,13 +124,13 @@ std::vector<Case> scan_cases(Extent extent) {
                             compile_glsl(peers::scan_add)},
                            {std::uint64_t{count} * 4, std::uint64_t{blocks} * 4}, 1, 0);
   raw->inputs = {bytes_of(values)};
-  raw->passes->record([&] {
-    raw->passes->push(0, std::array{count});
+  raw->kernels->record([&] {
+    raw->kernels->push(0, std::array{count});
     const std::array groups{blocks, 1u, blocks - 1};
     for (std::size_t kernel = 0; kernel < groups.size(); ++kernel) {
-      if (kernel != 0) raw->passes->barrier();
-      raw->passes->use_kernel(kernel);
-      raw->passes->dispatch(groups[kernel]);
+      if (kernel != 0) raw->kernels->barrier();
+      raw->kernels->use_kernel(kernel);
+      raw->kernels->dispatch(groups[kernel]);
     }
   });
   return {job_case(fmt::format("prefix sums, {} Ki", count >> 10), felsite, 0, raw,
@@ -164,15 +164,15 @@ std::vector<Case> rank_cases(Extent extent) {
       sides->raw, {compile_glsl(peers::page_rank_shares), compile_glsl(peers::page_rank_gather)},
       {first.size(), source.size(), ranks.size(), ranks.size(), ranks.size()}, 1, 3);
   raw->inputs = {first, source, bytes_of(share), ranks};
-  raw->passes->record([&] {
-    raw->passes->push(0, std::array{nodes});
+  raw->kernels->record([&] {
+    raw->kernels->push(0, std::array{nodes});
     for (std::uint32_t round = 0; round < kRounds; ++round) {
-      if (round != 0) raw->passes->barrier();
-      raw->passes->use_kernel(0);
-      raw->passes->dispatch((nodes / 4 + 255) / 256);
-      raw->passes->barrier();
-      raw->passes->use_kernel(1);
-      raw->passes->dispatch((nodes + 63) / 64);
+      if (round != 0) raw->kernels->barrier();
+      raw->kernels->use_kernel(0);
+      raw->kernels->dispatch((nodes / 4 + 255) / 256);
+      raw->kernels->barrier();
+      raw->kernels->use_kernel(1);
+      raw->kernels->dispatch((nodes + 63) / 64);
     }
   });
   return {job_case(fmt::format("PageRank × {}, {} nodes", kRounds, nodes), felsite, 0, raw,
@@ -198,20 +198,20 @@ std::vector<Case> search_cases(Extent extent) {
   const auto raw = raw_job(sides->raw, {compile_glsl(peers::breadth_level)},
                            {first.size(), neighbour.size(), nodes * 4, (1 + kChunk) * 4}, 2, 2);
   raw->inputs = {first, neighbour, bytes_of(distance)};
-  raw->passes->record([&] {
-    raw->passes->use_kernel(0);
+  raw->kernels->record([&] {
+    raw->kernels->use_kernel(0);
     for (std::uint32_t level = 0; level < kChunk; ++level) {
-      if (level != 0) raw->passes->barrier();
-      raw->passes->push(0, std::array{nodes, level});
-      raw->passes->dispatch((nodes + 63) / 64);
+      if (level != 0) raw->kernels->barrier();
+      raw->kernels->push(0, std::array{nodes, level});
+      raw->kernels->dispatch((nodes + 63) / 64);
     }
   });
-  raw->run = [](RawPasses& passes) {
+  raw->run = [](RawKernels& kernels) {
     for (std::uint32_t base = 0;; base += kChunk) {
       std::array<std::uint32_t, 1 + kChunk> levels{base};
-      std::memcpy(passes.mapped(3), levels.data(), sizeof levels);
-      passes.run();
-      std::memcpy(levels.data(), passes.mapped(3), sizeof levels);
+      std::memcpy(kernels.mapped(3), levels.data(), sizeof levels);
+      kernels.run();
+      std::memcpy(levels.data(), kernels.mapped(3), sizeof levels);
       if (levels.back() == 0) return;
     }
   };

@@ -133,17 +133,17 @@ Bytes first_result(Backend& backend, const ir::Program& program, const Workload&
 Bytes first_raw_result(const SharedRawDevice& device, const std::vector<std::uint32_t>& module,
                        const Workload& workload) {
   constexpr std::uint64_t kBytes = kFirstElements * 4;
-  RawPasses passes(device, std::array{module}, std::array{kBytes, kBytes}, 1);
-  passes.record([&] {
-    passes.use_kernel(0);
-    passes.push(0, std::array{kFirstElements});
-    passes.dispatch(kFirstElements / 256);
+  RawKernels kernels(device, std::array{module}, std::array{kBytes, kBytes}, 1);
+  kernels.record([&] {
+    kernels.use_kernel(0);
+    kernels.push(0, std::array{kFirstElements});
+    kernels.dispatch(kFirstElements / 256);
   });
   for (std::size_t i = 0; i < 2; ++i) {
-    std::memcpy(passes.mapped(i), workload.inputs[i].data(), kBytes);
+    std::memcpy(kernels.mapped(i), workload.inputs[i].data(), kBytes);
   }
-  passes.run();
-  return {passes.mapped(1), passes.mapped(1) + kBytes};
+  kernels.run();
+  return {kernels.mapped(1), kernels.mapped(1) + kBytes};
 }
 
 // Both sides have what they ship with: a built program, and a SPIR-V module.

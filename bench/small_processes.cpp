@@ -128,18 +128,18 @@ int peak_felsite(std::uint32_t elements) {
 int peak_raw(const std::filesystem::path& folder, const RawChoice& choice, std::uint32_t elements) {
   const Workload workload = workload_of(program_of(kSaxpy, ir::FloatMode::Fast), elements);
   const std::uint64_t bytes = std::uint64_t{elements} * 4;
-  RawPasses passes(must(RawDevice::open(choice)), std::array{read_module(folder)},
-                   std::array{bytes, bytes}, 1);
-  passes.record([&] {
-    passes.use_kernel(0);
-    passes.push(0, std::array{elements});
-    passes.dispatch(peer_grid(kSaxpy, elements)[0]);
+  RawKernels kernels(must(RawDevice::open(choice)), std::array{read_module(folder)},
+                     std::array{bytes, bytes}, 1);
+  kernels.record([&] {
+    kernels.use_kernel(0);
+    kernels.push(0, std::array{elements});
+    kernels.dispatch(peer_grid(kSaxpy, elements)[0]);
   });
   for (std::size_t i = 0; i < 2; ++i) {
-    std::memcpy(passes.mapped(i), workload.inputs[i].data(), bytes);
+    std::memcpy(kernels.mapped(i), workload.inputs[i].data(), bytes);
   }
-  passes.run();
-  return say_peak({passes.mapped(1), passes.mapped(1) + bytes});
+  kernels.run();
+  return say_peak({kernels.mapped(1), kernels.mapped(1) + bytes});
 }
 
 }  // namespace felsite::bench

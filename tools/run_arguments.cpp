@@ -60,9 +60,9 @@ CLI::Validator whole_number() {
   return CLI::Validator(take_number<Number>, "");
 }
 
-std::string take_passes(std::string& text) {
+std::string take_iterations(std::string& text) {
   std::string wrong = take_number<std::uint32_t>(text);
-  return wrong.empty() && text == "0" ? "`0` is no pass at all" : wrong;
+  return wrong.empty() && text == "0" ? "`0` is no iteration at all" : wrong;
 }
 
 std::string take_width(std::string& text) {
@@ -178,12 +178,13 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
   command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
       ->type_name("N")
       ->group(kMostUsed)
-      ->transform(CLI::Validator(take_passes, ""));
+      ->transform(CLI::Validator(take_iterations, ""));
   command.add_option("--convergence", args.convergence, "How a change is noticed")
       ->type_name("auto|none|flag:BUFFER")
       ->capture_default_str()
       ->check(check_convergence);
-  command.add_option("--grid-sync", args.grid_sync, "How grid barriers and passes run on a device")
+  command
+      .add_option("--grid-sync", args.grid_sync, "How grid barriers and iterations run on a device")
       ->type_name("auto|host-split|resident|one-workgroup")
       ->capture_default_str()
       ->check(one_of({"auto", "host-split", "resident", "one-workgroup"}));

@@ -43,7 +43,7 @@ nlohmann::json describe(const ir::Program& program, const Ran& ran, nlohmann::js
                       {"backend", ran.backend},
                       {"device", ran.device},
                       {"outputs", std::move(outputs)},
-                      {"passes_run", timing.passes_run},
+                      {"iterations_run", timing.iterations_run},
                       {"converged", timing.converged},
                       {"grid_reason", ran.grid.reason}};
   if (ran.grid.grid) body["grid"] = *ran.grid.grid;
@@ -71,7 +71,7 @@ void show_course(const ir::Program& program, const Ran& ran, const RunArguments&
   if (args.timing) {
     write_err(timing_text(ran, args.fixpoint.has_value()));
   } else if (args.fixpoint) {
-    print_err("{} passes, {}\n", timing.passes_run,
+    print_err("{} iterations, {}\n", timing.iterations_run,
               timing.converged ? "converged" : "not converged");
   }
 }

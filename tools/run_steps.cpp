@@ -15,11 +15,11 @@ namespace felsite::tool {
 namespace {
 
 Error not_converged(const ir::Program& program, const DispatchTiming& timing) {
-  Error error{
-      .code = ErrorCode::DispatchFailed,
-      .message = fmt::format("The fixpoint did not converge in {} passes.", timing.passes_run),
-      .fix = "allow more passes with --fixpoint, or leave --require-convergence out.",
-      .context = {}};
+  Error error{.code = ErrorCode::DispatchFailed,
+              .message = fmt::format("The fixpoint did not converge in {} iterations.",
+                                     timing.iterations_run),
+              .fix = "allow more iterations with --fixpoint, or leave --require-convergence out.",
+              .context = {}};
   error.context.program = program.name();
   return error;
 }

@@ -72,9 +72,9 @@ std::string timing_text(const Ran& ran, bool is_fixpoint) {
     const auto& nanoseconds = timing.*part.nanoseconds;
     text += line(part.title, nanoseconds ? duration_text(*nanoseconds) : "not measured");
   }
-  std::string passes = std::to_string(timing.passes_run);
-  if (is_fixpoint) passes += timing.converged ? ", converged" : ", not converged";
-  text += line("passes", passes);
+  std::string iterations = std::to_string(timing.iterations_run);
+  if (is_fixpoint) iterations += timing.converged ? ", converged" : ", not converged";
+  text += line("iterations", iterations);
   for (const Count& count : kCounts) {
     const std::uint64_t value = ran.counted[count.counter];
     text += line(count.title, count.is_bytes ? size_text(value) : std::to_string(value));
@@ -86,7 +86,7 @@ std::string timing_text(const Ran& ran, bool is_fixpoint) {
 
 json timing_json(const Ran& ran) {
   const DispatchTiming& timing = ran.results.timing;
-  json body{{"passes_run", timing.passes_run},
+  json body{{"iterations_run", timing.iterations_run},
             {"converged", timing.converged},
             {"pipelines_compiled", ran.counted[Counter::PipelinesCompiled]},
             {"pipelines_cached", ran.counted[Counter::PipelinesCached]}};

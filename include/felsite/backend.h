@@ -90,8 +90,8 @@ class Backend {
                                                  const SubmissionConfig& config = {}) = 0;
   virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
       const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
-  // Here also with passes (DispatchConfig::fixpoint_iterations); the convergence flag is then one
-  // of the resources.
+  // Here also with iterations (DispatchConfig::fixpoint_iterations); the convergence flag is then
+  // one of the resources.
   Result<void> dispatch_resident(const ir::Program& program,
                                  std::span<const ResidentHandle> resources,
                                  const DispatchConfig& config = {});
@@ -138,11 +138,11 @@ class Backend {
   virtual MetricSnapshot metric_snapshot() const = 0;
 
  protected:
-  // Passes of a program on resident buffers, until it converges. As it is here the host looks at
-  // the buffers after each pass.
-  virtual Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
-                                                          std::span<const ResidentHandle> resources,
-                                                          const DispatchConfig& config);
+  // Iterations of a program on resident buffers, until it converges. As it is here the host looks
+  // at the buffers after each iteration.
+  virtual Result<DispatchTiming> dispatch_resident_iterations(
+      const ir::Program& program, std::span<const ResidentHandle> resources,
+      const DispatchConfig& config);
   // What is wrong with a configuration on resident buffers, whatever they are. As it is here it
   // takes a copy of the profile, which a backend that keeps one need not.
   virtual Result<void> check_resident_config(const ir::Program& program,

@@ -20,9 +20,9 @@ using ByteSpan = std::span<const std::byte>;
 // How a fixpoint run notices that nothing changes any more.
 struct Convergence {
   enum class Kind : std::uint8_t {
-    Automatic,  // a pass that leaves every changing buffer as it was is the last
-    Flag,       // a u32 buffer the program sets when it changed something; zero before each pass
-    None,       // always run the bound
+    Automatic,  // an iteration that leaves every changing buffer as it was is the last
+    Flag,  // a u32 buffer the program sets when it changed something; zero before each iteration
+    None,  // always run the bound
   };
   Kind kind = Kind::Automatic;
   std::string flag{};  // the buffer's name, for Kind::Flag
@@ -61,9 +61,9 @@ struct DispatchTiming {
   std::optional<std::uint64_t> enqueue_ns{};  // until the work was with the device
   std::optional<std::uint64_t> wait_ns{};     // from then until it was done
   // Of each step of a profiled sequence in order; of one that is repeated, its last run. Of a
-  // program with grid barriers or passes: of each segment, all its runs together.
+  // program with grid barriers or iterations: of each segment, all its runs together.
   std::vector<std::uint64_t> step_device_ns{};
-  std::uint32_t passes_run = 0;
+  std::uint32_t iterations_run = 0;
   bool converged = false;
 };
 

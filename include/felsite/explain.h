@@ -68,7 +68,7 @@ struct ExplainedSegment {
   std::vector<std::string> recomputed;
   std::vector<std::string> loaded;
   std::vector<std::string> stored;
-  std::optional<std::uint64_t> launches;  // in one pass
+  std::optional<std::uint64_t> launches;  // in one iteration
   // Of one launch in the host split.
   ByteCount up;
   ByteCount down;
@@ -84,8 +84,8 @@ struct ExplainedPart {
   std::string to;
   std::string condition;                 // of an If
   bool on_device = false;                // only the device can tell bounds or condition
-  std::optional<std::uint64_t> trips;    // of a Repeat: in one pass, all together
-  std::optional<std::uint64_t> entered;  // how often a Repeat begins in one pass
+  std::optional<std::uint64_t> trips;    // of a Repeat: in one iteration, all together
+  std::optional<std::uint64_t> entered;  // how often a Repeat begins in one iteration
   std::vector<ExplainedPart> parts;
 };
 
@@ -111,25 +111,26 @@ std::string_view to_string(ExplainedHazard::Kind kind);  // RAW, WAR, WAW
 struct ExplainedBarrier {
   std::uint32_t after = 0;  // segments
   std::uint32_t before = 0;
-  bool next_pass = false;  // between the last segment of a pass and the first of the next one
-  std::optional<std::uint64_t> times;  // in one pass
+  bool next_iteration =
+      false;  // between the last segment of an iteration and the first of the next one
+  std::optional<std::uint64_t> times;  // in one iteration
   std::vector<ExplainedHazard> hazards;
 };
 
 struct ExplainedConvergence {
-  std::uint32_t passes = 1;           // at most
+  std::uint32_t iterations = 1;       // at most
   std::string kind;                   // once, automatic, flag or none
   std::string flag;                   // the buffer
-  std::vector<std::string> evolving;  // buffers that a pass may change
+  std::vector<std::string> evolving;  // buffers that an iteration may change
   std::vector<std::string> reported;  // those whose stores tell of changes
-  std::vector<std::string> compared;  // those that are compared with the pass before
+  std::vector<std::string> compared;  // those that are compared with the iteration before
 };
 
 struct ExplainedTraffic {
-  // Buffers that stay on the device: once, whatever the number of segments and passes.
+  // Buffers that stay on the device: once, whatever the number of segments and iterations.
   ByteCount resident_up;
   ByteCount resident_down;
-  // Buffers handed on by the host: of one pass, and of all passes that there can be.
+  // Buffers handed on by the host: of one iteration, and of all iterations that there can be.
   ByteCount split_up;
   ByteCount split_down;
   ByteCount split_up_at_most;
@@ -157,7 +158,7 @@ struct Explanation {
   bool has_plan = true;                  // absent for what cannot be cut, with a note on why
   bool host_knows_way = true;
   std::uint32_t grid_barriers = 0;
-  std::optional<std::uint64_t> launches;  // in one pass, on the route
+  std::optional<std::uint64_t> launches;  // in one iteration, on the route
   std::vector<ExplainedBuffer> buffers;
   std::vector<ExplainedSegment> segments;
   std::vector<ExplainedPart> order;

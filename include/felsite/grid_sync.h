@@ -27,8 +27,8 @@ struct SegmentBuffer {
     GroupSpill,  // values that are the same all over a workgroup
     Kept,        // what workgroup memory held, a part for each workgroup
     Changed,     // one word, set when the segment changes a buffer whose changes it reports
-    Before,      // of a buffer that is compared in the kernel: what it held before the pass
-    Passes,      // of a kernel that runs the passes itself: how many (codegen::PassLoop)
+    Before,      // of a buffer that is compared in the kernel: what it held before the iteration
+    Iterations,  // of a kernel that runs the iterations itself: how many (codegen::IterationLoop)
   };
   Kind kind = Kind::Program;
   // Program, Kept and Before: the buffer that is meant. Spill: its number.
@@ -52,7 +52,7 @@ struct NextSegment {
     If,     // to `yes` or `no`, by the fork's condition
     Enter,  // into a loop, to `yes`, unless it has no trip: to `no`
     Again,  // the loop's next trip, from `yes` on, or behind it, to `no`
-    End,    // of the pass
+    End,    // of the iteration
   };
   Kind kind = Kind::End;
   std::uint32_t yes = 0;
@@ -84,11 +84,12 @@ struct SpilledValue {
 
 struct GridSyncPlan {
   ir::Program program;
-  std::vector<GridSegment> segments;  // in the order of the program; the first one begins a pass
+  std::vector<GridSegment>
+      segments;  // in the order of the program; the first one begins an iteration
   std::vector<GridFork> forks;
   std::vector<SpilledValue> spilled;
   std::vector<ir::BufferId> kept;      // workgroup buffers whose contents live across barriers
-  std::vector<ir::BufferId> evolving;  // storage buffers that a pass may change
+  std::vector<ir::BufferId> evolving;  // storage buffers that an iteration may change
   std::vector<ir::BufferId> reported;  // those of them whose changes the segments report
   std::uint32_t trip_count = 0;
   std::uint32_t choice_words = 0;
@@ -103,15 +104,16 @@ struct GridSyncPlan {
 };
 
 struct GridSyncOptions {
-  bool many_passes = false;      // outputs keep what earlier passes left in them
+  bool many_iterations = false;  // outputs keep what earlier iterations left in them
   bool report_changes = false;   // segments set a word when they change what they can watch
   bool store_choices = false;    // segments store conditions and bounds, for who walks the plan
   bool one_dimensional = false;  // the grid has one workgroup along y and z
   bool fresh_outputs = true;     // outputs begin as zeros, not as a caller's bytes
   // No cut at all: one segment with the grid barriers in it, for a grid that is one workgroup.
   bool whole = false;
-  // The kernel of a whole program runs its passes itself, and compares what it cannot report on.
-  bool passes_in_kernel = false;
+  // The kernel of a whole program runs its iterations itself, and compares what it cannot report
+  // on.
+  bool iterations_in_kernel = false;
   // The most words of an invocation in one spill buffer, for devices that bind no larger one.
   // 0: all of them.
   std::uint32_t words_per_spill = 0;

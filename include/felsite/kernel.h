@@ -94,17 +94,17 @@ struct LowerOptions {
   std::string source_name = "program.fels";
 };
 
-// Many passes over a program in one dispatch of one workgroup.
-struct PassLoop {
-  // A readwrite u32[4] of the program, for this alone. [0]: passes that may still run, counted
-  // down; zero once a pass was the last because nothing changed. [1]: passes that ran, counted up.
-  // [2]: becomes 1 when a pass was the last because nothing changed; a dispatch that finds it set
-  // does nothing. [3]: loop trips that one invocation has spent in this dispatch, at most, if the
-  // driver has a loop budget; the kernel ends early, with passes left, before the budget can be
-  // exceeded.
+// Many iterations over a program in one dispatch of one workgroup.
+struct IterationLoop {
+  // A readwrite u32[4] of the program, for this alone. [0]: iterations that may still run, counted
+  // down; zero once an iteration was the last because nothing changed. [1]: iterations that ran,
+  // counted up. [2]: becomes 1 when an iteration was the last because nothing changed; a dispatch
+  // that finds it set does nothing. [3]: loop trips that one invocation has spent in this dispatch,
+  // at most, if the driver has a loop budget; the kernel ends early, with iterations left, before
+  // the budget can be exceeded.
   ir::BufferId control = 0;
-  // A u32 buffer that is zeroed before each pass; a pass that leaves it zero is the last. Without
-  // it all passes run.
+  // A u32 buffer that is zeroed before each iteration; an iteration that leaves it zero is the
+  // last. Without it all iterations run.
   std::optional<ir::BufferId> changed;
   // In one dispatch, so that a display or a watchdog survives it.
   std::uint32_t most = UINT32_MAX;
@@ -114,7 +114,7 @@ struct PassLoop {
 // Grid barriers are workgroup barriers then.
 struct OneWorkgroup {
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // of the program, in workgroups of its own size
-  std::optional<PassLoop> passes;              // absent: one pass
+  std::optional<IterationLoop> iterations;     // absent: one iteration
 };
 
 // A program, or a part of one, that runs as one kernel.

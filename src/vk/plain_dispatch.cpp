@@ -68,7 +68,7 @@ PlainDispatch::~PlainDispatch() {
   if (engine_ != nullptr && running_) engine_->abandon(std::move(*running_));
 }
 
-// A convergence flag is zero before each pass, also before the only one.
+// A convergence flag is zero before each iteration, also before the only one.
 bool PlainDispatch::is_flag(ir::BufferId id) const {
   return config_.convergence.kind == Convergence::Kind::Flag &&
          program_.buffer(id).name == config_.convergence.flag;
@@ -221,7 +221,7 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
     outputs[i].resize(sizes[i]);
   }
   std::size_t read = 0;
-  const auto& record = running_->recording->sequence().passes;
+  const auto& record = running_->recording->sequence().iterations;
   for (const Seen& seen : seen_) {
     const BoundBuffer& buffer = plan_.buffers[seen.id];
     if (buffer.output == ir::kNone) continue;
@@ -234,10 +234,10 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
   return {};
 }
 
-// The words that the last pass left are the flag's contents.
+// The words that the last iteration left are the flag's contents.
 Result<void> PlainDispatch::read_flag(Bytes& out) const {
   FELSITE_TRY(const auto words,
-              running_->recording->read_words(*running_->recording->sequence().passes->flag));
+              running_->recording->read_words(*running_->recording->sequence().iterations->flag));
   const auto bytes = std::as_bytes(std::span(words));
   dispatch::count(Counter::DownloadBytes, out.size());
   std::copy_n(bytes.begin(), out.size(), out.begin());
@@ -252,9 +252,9 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   if (went_away && !is_pooled_) engine_->outlast_work();
   Result<void> read;
   if (timing) read = read_outputs(outputs);
-  std::optional<PassesRun> passes;
-  if (timing && read && running_->recording->sequence().passes) {
-    FELSITE_TRY(passes, passes_of(*running_->recording));
+  std::optional<IterationsRun> iterations;
+  if (timing && read && running_->recording->sequence().iterations) {
+    FELSITE_TRY(iterations, iterations_of(*running_->recording));
     timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);
   }
   if (!went_away && is_pooled_ && !engine_->is_lost()) {
@@ -267,11 +267,11 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   }
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
-  if (passes) {
-    timing->passes_run = passes->passes;
-    timing->converged = passes->converged;
+  if (iterations) {
+    timing->iterations_run = iterations->iterations;
+    timing->converged = iterations->converged;
   } else {
-    dispatch::count(Counter::PassesRun, timing->passes_run);
+    dispatch::count(Counter::IterationsRun, timing->iterations_run);
   }
   for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
     if (is_flag(id)) timing->converged = all_zero(outputs[plan_.buffers[id].output]);

@@ -87,7 +87,7 @@ std::string name_of(const ResidentStep& step) {
 
 Error needs_known_grid(const ir::Program& program) {
   Error error = unsupported(
-      "The program has grid barriers or passes, and only the device knows its grid.",
+      "The program has grid barriers or iterations, and only the device knows its grid.",
       "give the grid with the dispatch, and take `indirect_dispatch` out of the program.", "");
   error.context.program = program.name();
   return error;

@@ -14,7 +14,7 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
 // Equal for submissions that can share a recording: all but the bytes of the uploads.
 ir::Fingerprint key_of(const ResidentSubmission& submission, std::string_view label, bool measured);
 
-// One program with grid barriers or passes, on resident buffers, by itself.
+// One program with grid barriers or iterations, on resident buffers, by itself.
 Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
                                     const DispatchConfig& config);
 ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, bool measured);

@@ -83,9 +83,9 @@ class VulkanBackend final : public Backend {
   PipelineCacheSnapshot pipeline_cache_snapshot() const override;
   MetricSnapshot metric_snapshot() const override;
 
-  Result<DispatchTiming> dispatch_resident_passes(const ir::Program& program,
-                                                  std::span<const ResidentHandle> resources,
-                                                  const DispatchConfig& config) override;
+  Result<DispatchTiming> dispatch_resident_iterations(const ir::Program& program,
+                                                      std::span<const ResidentHandle> resources,
+                                                      const DispatchConfig& config) override;
   Result<void> check_resident_config(const ir::Program& program,
                                      const DispatchConfig& config) const override;
 

@@ -31,12 +31,12 @@ bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
 // What the segments of a cut program are lowered as.
 Result<void> make_segments(Engine& engine, const ir::Program& program, const DispatchConfig& config,
                            const std::array<std::uint32_t, 3>& grid) {
-  const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
-  const bool compares = many_passes && config.convergence.kind == Convergence::Kind::Automatic;
+  const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
+  const bool compares = many_iterations && config.convergence.kind == Convergence::Kind::Automatic;
   const std::uint32_t words = dispatch::spill_words_that_fit(
       program, grid, engine.device().snapshot().limits.storage_buffer_range);
   FELSITE_TRY(const auto plan,
-              plan_grid_sync(program, {.many_passes = many_passes,
+              plan_grid_sync(program, {.many_iterations = many_iterations,
                                        .report_changes = compares,
                                        .one_dimensional = grid[1] == 1 && grid[2] == 1,
                                        .words_per_spill = words}));
@@ -52,7 +52,7 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
 }
 
 // What the first dispatch would compile, as far as it is known without inputs: of a program with
-// grid barriers or passes the kernels depend on the grid.
+// grid barriers or iterations the kernels depend on the grid.
 Result<void> make_kernels(Engine& engine, const ir::Program& program,
                           const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config)) {
@@ -188,8 +188,8 @@ class VulkanPipeline final : public CompiledPipeline {
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
     const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
-      if (dispatch::looks_after_passes(program_, config_)) {
-        return backend.dispatch_resident_passes(program_, resources, config_);
+      if (dispatch::looks_after_iterations(program_, config_)) {
+        return backend.dispatch_resident_iterations(program_, resources, config_);
       }
       return run_recorded(backend, resources);
     }));

@@ -57,26 +57,26 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
   recording = std::move(running.recording);
   if (!timing) return timing;
   FELSITE_CHECK(read_all(*recording, outputs));
-  timing->passes_run = recording->sequence().repeated.empty() ? 1 : recording->block_runs();
+  timing->iterations_run = recording->sequence().repeated.empty() ? 1 : recording->block_runs();
   return timing;
 }
 
-// How many passes there were; and the flag's buffer gets what the last of them left.
-Result<void> tell_passes(Engine& engine, const Recording& recording, DispatchTiming& timing) {
-  FELSITE_TRY(const auto passes, passes_of(recording));
-  timing.passes_run = passes.passes;
-  timing.converged = passes.converged;
+// How many iterations there were; and the flag's buffer gets what the last of them left.
+Result<void> tell_iterations(Engine& engine, const Recording& recording, DispatchTiming& timing) {
+  FELSITE_TRY(const auto iterations, iterations_of(recording));
+  timing.iterations_run = iterations.iterations;
+  timing.converged = iterations.converged;
   const Sequence& sequence = recording.sequence();
   timing.step_device_ns = segment_times(sequence, timing.step_device_ns);
   if (!sequence.flag) return {};
-  if (sequence.passes->flag) {
-    FELSITE_TRY(const auto words, recording.read_words(*sequence.passes->flag));
+  if (sequence.iterations->flag) {
+    FELSITE_TRY(const auto words, recording.read_words(*sequence.iterations->flag));
     const auto bytes = std::as_bytes(std::span(words)).first(sequence.flag->bytes);
     const UploadRange upload{*sequence.flag, bytes};
     return engine.transfers().upload({&upload, 1});
   }
-  if (sequence.passes->bound > 1) return {};
-  // One pass that is not repeated has not been asked whether it changed something.
+  if (sequence.iterations->bound > 1) return {};
+  // One iteration that is not repeated has not been asked whether it changed something.
   Bytes flag(sequence.flag->bytes);
   const DownloadRange download{*sequence.flag, flag};
   FELSITE_CHECK(engine.transfers().download({&download, 1}));
@@ -337,12 +337,12 @@ Result<void> VulkanBackend::check_resident_config(const ir::Program& program,
   return dispatch::check_resident_config(program, config, engine->profile());
 }
 
-Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
+Result<DispatchTiming> VulkanBackend::dispatch_resident_iterations(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {
   // One kernel, once: its flag is cleared and read in the submission itself.
   if (!dispatch::needs_grid_sync_form(program, config)) {
-    return Backend::dispatch_resident_passes(program, resources, config);
+    return Backend::dispatch_resident_iterations(program, resources, config);
   }
   auto timing = call(
       "dispatch_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
@@ -357,7 +357,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_passes(
         std::vector<Bytes> nothing;
         auto ran = run(*engine, recording, {}, nothing, how);
         if (ran) {
-          FELSITE_CHECK(tell_passes(*engine, *recording, *ran));
+          FELSITE_CHECK(tell_iterations(*engine, *recording, *ran));
         }
         give_back(*engine, key, std::move(recording), removals);
         return ran;

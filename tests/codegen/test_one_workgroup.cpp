@@ -16,7 +16,7 @@ namespace {
 Result<codegen::Kernel> lower_on_grid(std::string_view text, std::array<std::uint32_t, 3> grid,
                                       const Capabilities& mask = codegen::all_capabilities()) {
   codegen::Segment segment(valid_program(text));
-  segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .passes = {}};
+  segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .iterations = {}};
   return codegen::lower(segment, mask);
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a grid that cannot be one workgroup is refused by the reason") {
 
 TEST_CASE("one workgroup of nothing, or in parts, is no segment") {
   codegen::Segment segment(valid_program(kNeighbours));
-  segment.one_workgroup = codegen::OneWorkgroup{.grid = {1, 0, 1}, .passes = {}};
+  segment.one_workgroup = codegen::OneWorkgroup{.grid = {1, 0, 1}, .iterations = {}};
   const auto nothing = codegen::lower(segment, codegen::all_capabilities());
   REQUIRE(!nothing.has_value());
   CHECK(nothing.error().code == ErrorCode::InvalidProgram);

@@ -57,7 +57,7 @@ TEST_CASE("waiting uses the caller's slots") {
     const Telemetry before = telemetry_snapshot();
     const DispatchTiming timing = must(pending->wait_into(slots));
     CHECK(timing.wall_ns.has_value());
-    CHECK(timing.passes_run == 1);
+    CHECK(timing.iterations_run == 1);
     return difference(telemetry_snapshot(), before);
   }();
   CHECK(counts[Counter::SlotsReused] == 1);

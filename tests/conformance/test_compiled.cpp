@@ -25,7 +25,7 @@ TEST_CASE("a compiled program runs again and again, with other sizes each time")
     Words expected(count);
     for (std::uint32_t i = 0; i < count; ++i) expected[i] = count * i + 7 + i;
     const DispatchTiming timing = must(pipeline->dispatch_borrowed_into(spans_of(inputs), slots));
-    CHECK(timing.passes_run == 1);
+    CHECK(timing.iterations_run == 1);
     CHECK(timing.wall_ns.has_value());
     CHECK(words_of(slots[0]) == expected);
     CHECK(slots[0].data() == memory);

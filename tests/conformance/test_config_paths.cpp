@@ -21,7 +21,7 @@ struct Row {
   std::vector<Words> inputs{};
   DispatchConfig config{};
   Results outputs{};
-  std::optional<std::uint32_t> passes{};
+  std::optional<std::uint32_t> iterations{};
   std::optional<bool> converged{};
   std::optional<ErrorCode> error{};
   bool in_steps = true;  // whether a step has the field
@@ -59,7 +59,7 @@ const char* const kSetsFlag =
 const char* const kReadsFlagInSegments =
     "program reads_flag workgroup(1) { readwrite x: u32[1]; readwrite f: u32[1];"
     " let before = f[0]; gridsync; x[0] = before + 10; }";
-// Counts down to zero, one a pass.
+// Counts down to zero, one an iteration.
 const char* const kCountdown =
     "program countdown workgroup(4) { readwrite x: u32[]; readwrite f: u32[1];"
     " let i = invocation.x; if i < len(x) && x[i] > 0 { x[i] = x[i] - 1; f[0] = 1; } }";
@@ -134,16 +134,16 @@ std::vector<Row> rows() {
                  .inputs = {{kSmallest}},
                  .config = exact,
                  .outputs = {{0}}});
-  DispatchConfig exact_passes = exact;
-  exact_passes.fixpoint_iterations = 2;
-  all.push_back({.field = "float_mode in passes",
+  DispatchConfig exact_iterations = exact;
+  exact_iterations.fixpoint_iterations = 2;
+  all.push_back({.field = "float_mode in iterations",
                  .text = kFast,
                  .inputs = {{kSmallest}},
-                 .config = exact_passes,
+                 .config = exact_iterations,
                  .outputs = {{0}},
                  .in_steps = false});
-  // Passes and convergence.
-  const auto passes = [](std::uint32_t bound, Convergence convergence) {
+  // Iterations and convergence.
+  const auto iterations = [](std::uint32_t bound, Convergence convergence) {
     return with([&](auto& c) {
       c.fixpoint_iterations = bound;
       c.convergence = std::move(convergence);
@@ -153,69 +153,69 @@ std::vector<Row> rows() {
   all.push_back({.field = "fixpoint_iterations of 0",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
-                 .config = passes(0, {}),
+                 .config = iterations(0, {}),
                  .error = ErrorCode::BadInputs,
                  .in_steps = false});
   all.push_back({.field = "automatic convergence",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
-                 .config = passes(20, {}),
+                 .config = iterations(20, {}),
                  .outputs = {{0, 0}, {1}},
-                 .passes = 4,
+                 .iterations = 4,
                  .converged = true,
                  .in_steps = false});
   all.push_back({.field = "automatic convergence, bounded",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
-                 .config = passes(2, {}),
+                 .config = iterations(2, {}),
                  .outputs = {{1, 0}, {1}},
-                 .passes = 2,
+                 .iterations = 2,
                  .converged = false,
                  .in_steps = false});
   all.push_back({.field = "no convergence",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
-                 .config = passes(6, none),
+                 .config = iterations(6, none),
                  .outputs = {{0, 0}, {1}},
-                 .passes = 6,
+                 .iterations = 6,
                  .converged = false,
                  .in_steps = false});
   all.push_back({.field = "a flag",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
-                 .config = passes(20, flag("f")),
+                 .config = iterations(20, flag("f")),
                  .outputs = {{0, 0}, {0}},
-                 .passes = 4,
+                 .iterations = 4,
                  .converged = true,
                  .in_steps = false});
-  all.push_back({.field = "a flag, one pass",
+  all.push_back({.field = "a flag, one iteration",
                  .text = kReadsFlag,
                  .inputs = {{1}, {5}},
                  .config = with([](auto& c) { c.convergence = flag("f"); }),
                  .outputs = {{10}, {0}},
-                 .passes = 1,
+                 .iterations = 1,
                  .converged = true,
                  .in_steps = false});
-  all.push_back({.field = "a flag that is set, one pass",
+  all.push_back({.field = "a flag that is set, one iteration",
                  .text = kSetsFlag,
                  .inputs = {{1}, {5}},
-                 .config = passes(1, flag("f")),
+                 .config = iterations(1, flag("f")),
                  .outputs = {{10}, {1}},
-                 .passes = 1,
+                 .iterations = 1,
                  .converged = false,
                  .in_steps = false});
-  all.push_back({.field = "a flag, one pass in segments",
+  all.push_back({.field = "a flag, one iteration in segments",
                  .text = kReadsFlagInSegments,
                  .inputs = {{1}, {5}},
-                 .config = passes(1, flag("f")),
+                 .config = iterations(1, flag("f")),
                  .outputs = {{10}, {0}},
-                 .passes = 1,
+                 .iterations = 1,
                  .converged = true,
                  .in_steps = false});
   all.push_back({.field = "a flag that is no buffer",
                  .text = kReadsFlag,
                  .inputs = {{1}, {5}},
-                 .config = passes(1, flag("g")),
+                 .config = iterations(1, flag("g")),
                  .error = ErrorCode::BadInputs,
                  .in_steps = false});
   // Limits.
@@ -245,9 +245,9 @@ std::vector<Row> rows() {
                  .inputs = {{1}, {5}},
                  .config = with([](auto& c) { c.max_output_bytes = 7; }),
                  .error = ErrorCode::BadInputs});
-  DispatchConfig limited = passes(3, {});
+  DispatchConfig limited = iterations(3, {});
   limited.max_output_bytes = 7;
-  all.push_back({.field = "max_output_bytes of passes",
+  all.push_back({.field = "max_output_bytes of iterations",
                  .text = kReadsFlag,
                  .inputs = {{1}, {5}},
                  .config = limited,
@@ -297,7 +297,7 @@ TEST_CASE("every field of the configuration means the same on every path") {
       if (!run) continue;
       CHECK(difference(valid_program(row.text), bytes_of_all(row.outputs), run->outputs) == "");
       if (path.path == Path::Batched) continue;  // has no timing
-      if (row.passes) CHECK(run->timing.passes_run == *row.passes);
+      if (row.iterations) CHECK(run->timing.iterations_run == *row.iterations);
       if (row.converged) CHECK(run->timing.converged == *row.converged);
     }
   }
@@ -320,10 +320,10 @@ TEST_CASE("a choice that is none is refused on every path, whatever the program"
       for (const PathName& path : kPaths) {
         if (path.is_step && !config.float_mode) continue;
         CAPTURE(path.name);
-        for (const std::optional<std::uint32_t> passes :
+        for (const std::optional<std::uint32_t> iterations :
              {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(2)}) {
           DispatchConfig asked = config;
-          asked.fixpoint_iterations = passes;
+          asked.fixpoint_iterations = iterations;
           const auto run = run_on(path, text, {{1}, {5}}, asked);
           CHECK_FALSE(run.has_value());
           if (run) continue;
@@ -349,9 +349,9 @@ TEST_CASE("a grid that would take years is refused on every path") {
          {std::array{UINT32_MAX, UINT32_MAX, UINT32_MAX}, std::array{1u, UINT32_MAX, 65537u},
           std::array{65536u, 65536u, 65537u}}) {
       config.grid_override = grid;
-      for (const std::optional<std::uint32_t> passes :
+      for (const std::optional<std::uint32_t> iterations :
            {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(3)}) {
-        config.fixpoint_iterations = passes;
+        config.fixpoint_iterations = iterations;
         for (const PathName& path : kPaths) {
           CAPTURE(path.name);
           const auto run = run_on(path, text, {{7}}, config);
@@ -432,7 +432,7 @@ TEST_CASE("a form of grid barriers is taken or refused alike on every path") {
   const Case cases[] = {
       {"program p workgroup(1) { readwrite x: u32[1]; let y = x[0]; gridsync; x[0] = y + 1; }",
        true},
-      // Without barriers and passes there is nothing to put in a form.
+      // Without barriers and iterations there is nothing to put in a form.
       {"program p workgroup(1) { readwrite x: u32[1]; x[0] = x[0] + 1; }", false}};
   for (const Case& one : cases) {
     CAPTURE(one.text);

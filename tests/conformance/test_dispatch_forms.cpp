@@ -36,7 +36,7 @@ TEST_CASE("all forms of a dispatch give the same bytes") {
   CHECK(timed.outputs == expected);
   REQUIRE(timed.timing.wall_ns.has_value());
   CHECK(*timed.timing.wall_ns > 0);
-  CHECK(timed.timing.passes_run == 1);
+  CHECK(timed.timing.iterations_run == 1);
   if (!on_vulkan()) CHECK(!timed.timing.device_ns.has_value());
   CHECK(inputs == saxpy_inputs());
 }
@@ -103,8 +103,8 @@ TEST_CASE("the bytes of a plain dispatch are counted exactly") {
   CHECK(counts[Counter::OutputBytes] == 44);
   CHECK(counts[Counter::Launches] == 1);
   CHECK(counts[Counter::Submissions] >= 1);
-  CHECK(counts[Counter::PassesRun] == 1);
-  CHECK(counts[Counter::PassesSkipped] == 0);
+  CHECK(counts[Counter::IterationsRun] == 1);
+  CHECK(counts[Counter::IterationsSkipped] == 0);
 }
 
 TEST_CASE("narrow elements in odd numbers") {

@@ -32,7 +32,7 @@ DispatchConfig split_on(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 
   return config;
 }
 
-// So many passes that nobody waits for their end.
+// So many iterations that nobody waits for their end.
 DispatchConfig endless() {
   DispatchConfig config = split_on(1);
   config.fixpoint_iterations = UINT32_MAX;
@@ -179,7 +179,7 @@ TEST_CASE("times that nobody measured are absent, not zero") {
   CHECK(!nothing.enqueue_ns.has_value());
   CHECK(!nothing.wait_ns.has_value());
   CHECK(nothing.step_device_ns.empty());
-  CHECK(nothing.passes_run == 1);
+  CHECK(nothing.iterations_run == 1);
 }
 
 TEST_CASE("what many invocations keep is spread over several bindings where one is too small") {

@@ -49,7 +49,7 @@ TEST_CASE("an earlier step computes the grid") {
   std::vector<Bytes> slots;
   must(tested().dispatch_resident_sequence_read_ranges_into(steps, {&read, 1}, slots));
   CHECK(words_of(slots[0]) == Words{4 * 2 * 3, 423});
-  // Each pass of the block makes the grid one larger: 4, 5 and 6 on z.
+  // Each iteration of the block makes the grid one larger: 4, 5 and 6 on z.
   must(tested().dispatch_resident_repeated_sequence_read_ranges_into({}, steps, 3, {&read, 1},
                                                                      slots));
   CHECK(words_of(slots[0]) == Words{4 * 2 * (3 + 4 + 5 + 6), 426});

@@ -185,7 +185,8 @@ class RandomWork {
       std::ranges::copy(next.payloads[i], at(model_[next.uploaded[i]], next.uploads[i].offset));
     }
     model_steps(next.model_prefix);
-    for (std::uint32_t pass = 0; pass < next.count; ++pass) model_steps(next.model_repeated);
+    for (std::uint32_t iteration = 0; iteration < next.count; ++iteration)
+      model_steps(next.model_repeated);
     std::vector<Bytes> outputs;
     for (std::size_t i = 0; i < next.reads.size(); ++i) {
       Bytes& bytes = model_[next.read[i]];

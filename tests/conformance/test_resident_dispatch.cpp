@@ -255,7 +255,7 @@ TEST_CASE("a step that is wrong is named by its position, and nothing runs") {
   CHECK(y.words() == counting(4, 10));
 }
 
-TEST_CASE("a trap in a step names the step, in whichever pass it happens") {
+TEST_CASE("a trap in a step names the step, in whichever iteration it happens") {
   const OnDevice other(Words(3, 1));
   const OnDevice limit(Words{6});
   const std::vector<ResidentStep> prefix{step(kGrow, {other.handle()}),

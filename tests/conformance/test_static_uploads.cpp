@@ -218,9 +218,9 @@ TEST_CASE("a static upload can only be read, whoever asks") {
   CHECK(own.words() == Words(4));
   const ir::Program grow = valid_program(kGrow);
   refuse(tested().dispatch_resident(grow, std::vector{fixed}));
-  DispatchConfig passes;
-  passes.fixpoint_iterations = 3;
-  refuse(tested().dispatch_resident(grow, std::vector{fixed}, passes));
+  DispatchConfig iterations;
+  iterations.fixpoint_iterations = 3;
+  refuse(tested().dispatch_resident(grow, std::vector{fixed}, iterations));
   refuse(must(tested().compile(grow))->dispatch_resident(std::vector{fixed}));
   const DeviceBuffer named{
       .backend = std::string(tested().id()), .bytes = 16, .label = "fixed", .resident = fixed};

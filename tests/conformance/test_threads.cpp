@@ -18,7 +18,7 @@ constexpr std::uint32_t kCount = 6;  // words in each buffer
 struct Common {
   ir::Program add = valid_program(kAdd);
   ir::Program grow = valid_program(kGrow);
-  // Each word takes what its left neighbour has, one more in each pass.
+  // Each word takes what its left neighbour has, one more in each iteration.
   ir::Program spread = valid_program(
       "program spread workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " let left = select(i == 0, x[0], x[max(i, 1) - 1]); gridsync;"
@@ -130,7 +130,7 @@ class Worker {
     return tested().free_device_buffer(*buffer).has_value() && right;
   }
 
-  bool passes() {
+  bool iterations() {
     DispatchConfig config;
     config.grid_override = {2, 1, 1};
     config.fixpoint_iterations = 40;
@@ -205,7 +205,7 @@ TEST_CASE("eight threads mix all calls on one backend") {
               right = worker.device_buffers();
               break;
             case 7:
-              right = worker.passes();
+              right = worker.iterations();
               break;
             default:
               right = worker.others();

@@ -32,10 +32,10 @@ inline vk::Device& roomy_device(codegen::Capabilities mask) {
   return test_device(mask);
 }
 
-// How one pass as one workgroup differs from the reference; empty where it does not.
+// How one iteration as one workgroup differs from the reference; empty where it does not.
 inline std::string difference_as_one(const ir::Program& program, const std::vector<Bytes>& inputs,
                                      Grid grid, const codegen::Capabilities& mask) {
-  const auto kernel = lower_as_one(program, {.grid = grid, .passes = {}}, mask);
+  const auto kernel = lower_as_one(program, {.grid = grid, .iterations = {}}, mask);
   if (!kernel) return "refused: " + to_string(kernel.error());
   const auto expected = run_on_reference(program, inputs, grid, mask.subgroup_size);
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
@@ -47,20 +47,21 @@ inline std::string difference_as_one(const ir::Program& program, const std::vect
   return difference(program, *expected, *found);
 }
 
-// Passes as one workgroup, in as many dispatches as it takes. The program's first buffer is the
-// `control` of the passes, and `inputs` are the others'.
-struct PassesRun {
+// Iterations as one workgroup, in as many dispatches as it takes. The program's first buffer is the
+// `control` of the iterations, and `inputs` are the others'.
+struct IterationsRun {
   std::vector<Bytes> outputs;  // without `control`
   Words control;
   std::uint32_t dispatches = 0;
 };
 
-inline Result<PassesRun> run_passes(const ir::Program& program, const std::vector<Bytes>& inputs,
-                                    Grid grid, std::uint32_t bound, bool has_flag,
-                                    const codegen::Capabilities& mask) {
-  codegen::PassLoop passes{.control = 0, .changed = {}};
-  if (has_flag) passes.changed = program.find_buffer("changed");
-  const auto kernel = lower_as_one(program, {.grid = grid, .passes = passes}, mask);
+inline Result<IterationsRun> run_iterations(const ir::Program& program,
+                                            const std::vector<Bytes>& inputs, Grid grid,
+                                            std::uint32_t bound, bool has_flag,
+                                            const codegen::Capabilities& mask) {
+  codegen::IterationLoop iterations{.control = 0, .changed = {}};
+  if (has_flag) iterations.changed = program.find_buffer("changed");
+  const auto kernel = lower_as_one(program, {.grid = grid, .iterations = iterations}, mask);
   if (!kernel) return std::unexpected(kernel.error());
   const auto prepared = vk::PreparedKernel::prepare(roomy_device(mask), *kernel, program);
   if (!prepared) return std::unexpected(prepared.error());
@@ -69,7 +70,7 @@ inline Result<PassesRun> run_passes(const ir::Program& program, const std::vecto
   spans.insert(spans.end(), inputs.begin(), inputs.end());
   auto bound_kernel = prepared->bind(spans, {.grid = {1, 1, 1}});
   if (!bound_kernel) return std::unexpected(bound_kernel.error());
-  PassesRun run;
+  IterationsRun run;
   while (true) {
     const auto timing = bound_kernel->submit_and_wait(1, std::chrono::seconds(60));
     if (!timing) return std::unexpected(timing.error());
@@ -80,14 +81,15 @@ inline Result<PassesRun> run_passes(const ir::Program& program, const std::vecto
     run.control = words_of((*outputs)[0]);
     run.outputs.assign(outputs->begin() + 1, outputs->end());
     if (run.control[0] == 0 || run.control[2] == 1) return run;
-    REQUIRE(run.control != before);  // each dispatch runs a pass at least
+    REQUIRE(run.control != before);  // each dispatch runs an iteration at least
   }
 }
 
-// The same against the reference: results, passes and convergence. Gives the dispatches it took.
-inline std::uint32_t check_passes_under(const codegen::Capabilities& mask, std::string_view text,
-                                        const std::vector<Bytes>& inputs, Grid grid,
-                                        std::uint32_t bound, bool has_flag) {
+// The same against the reference: results, iterations and convergence. Gives the dispatches it
+// took.
+inline std::uint32_t check_iterations_under(const codegen::Capabilities& mask,
+                                            std::string_view text, const std::vector<Bytes>& inputs,
+                                            Grid grid, std::uint32_t bound, bool has_flag) {
   INFO(text);
   CAPTURE(bound);
   const ir::Program program = valid_program(text);
@@ -105,11 +107,11 @@ inline std::uint32_t check_passes_under(const codegen::Capabilities& mask, std::
   const auto timing =
       make_reference_backend(options)->dispatch_borrowed_into(program, spans, expected, config);
   REQUIRE_MESSAGE(timing.has_value(), to_string(timing.error()));
-  auto run = run_passes(program, inputs, grid, bound, has_flag, mask);
+  auto run = run_iterations(program, inputs, grid, bound, has_flag, mask);
   REQUIRE_MESSAGE(run.has_value(), to_string(run.error()));
   // Nothing is left where nothing changes any more.
-  CHECK(run->control[0] == (timing->converged ? 0 : bound - timing->passes_run));
-  CHECK(run->control[1] == timing->passes_run);
+  CHECK(run->control[0] == (timing->converged ? 0 : bound - timing->iterations_run));
+  CHECK(run->control[1] == timing->iterations_run);
   CHECK(run->control[2] == (timing->converged ? 1 : 0));
   run->outputs.insert(run->outputs.begin(), expected[0]);
   CHECK(difference(program, expected, run->outputs) == "");

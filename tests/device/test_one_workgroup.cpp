@@ -266,7 +266,7 @@ TEST_CASE("a trap in a folded grid names the invocation of the grid") {
 }
 )");
   for (const std::uint32_t turns : {1U, 3U}) {
-    const auto kernel = lower_as_one(program, {.grid = {2, 3, 1}, .passes = {}},
+    const auto kernel = lower_as_one(program, {.grid = {2, 3, 1}, .iterations = {}},
                                      with_turns(device_mask(), program, {2, 3, 1}, turns));
     REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
     Words x(24);
@@ -311,7 +311,7 @@ TEST_CASE("generated programs with grid barriers, as one workgroup") {
     const std::string text = generator.text();
     INFO("seed " << seed << "\n" << text);
     const auto runs = [&](const ir::Program& program, Grid grid) {
-      if (!lower_as_one(program, {.grid = grid, .passes = {}}, mask)) return false;
+      if (!lower_as_one(program, {.grid = grid, .iterations = {}}, mask)) return false;
       CHECK(difference_as_one(program, generator.inputs(), grid, mask) == "");
       return true;
     };

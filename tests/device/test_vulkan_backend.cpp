@@ -125,7 +125,7 @@ TEST_CASE("an indirect grid is read from the input") {
   check_as_reference(text, {bytes_of(Words{9, 2, 3, 2})}, on_grid(1));
 }
 
-TEST_CASE("a flag is zero before the only pass, and tells whether it converged") {
+TEST_CASE("a flag is zero before the only iteration, and tells whether it converged") {
   const ir::Program program = valid_program(
       "program p workgroup(1) { readwrite f: u32[2]; readonly set: u32[1]; output o: u32[1];"
       " o[0] = f[0]; if set[0] != 0 { f[1] = 1; } }");
@@ -142,7 +142,7 @@ TEST_CASE("a flag is zero before the only pass, and tells whether it converged")
     REQUIRE(found.has_value());
     CHECK(expected->outputs == found->outputs);
     CHECK(expected->timing.converged == found->timing.converged);
-    CHECK(found->timing.passes_run == 1);
+    CHECK(found->timing.iterations_run == 1);
   }
 }
 

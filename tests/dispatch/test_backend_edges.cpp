@@ -218,7 +218,7 @@ TEST_CASE("the largest workgroup runs") {
   CHECK(out == counting(65536));
 }
 
-TEST_CASE("a fixpoint with an indirect grid reads it anew in each pass") {
+TEST_CASE("a fixpoint with an indirect grid reads it anew in each iteration") {
   DispatchConfig config;
   config.fixpoint_iterations = 3;
   config.convergence.kind = Convergence::Kind::None;

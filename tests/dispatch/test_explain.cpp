@@ -55,7 +55,8 @@ std::string uses(const Explanation& e, std::size_t segment) {
 std::string barriers(const Explanation& e) {
   std::string text;
   for (const ExplainedBarrier& barrier : e.barriers) {
-    text += fmt::format("{}>{}{}:", barrier.after, barrier.before, barrier.next_pass ? "'" : "");
+    text +=
+        fmt::format("{}>{}{}:", barrier.after, barrier.before, barrier.next_iteration ? "'" : "");
     for (const ExplainedHazard& hazard : barrier.hazards) {
       text += fmt::format(" {} {}", e.buffers[hazard.buffer].name, to_string(hazard.kind));
     }
@@ -314,7 +315,7 @@ TEST_CASE("convergence tells which buffers are reported and which are compared")
       " let i = invocation.x; x[i] = max(x[i], y[i]); gridsync; atomic_max(y[255 - i], x[i]); }";
   const Explanation e = explained(text, {.fixpoint_iterations = 9});
   CHECK(e.convergence.kind == "automatic");
-  CHECK(e.convergence.passes == 9);
+  CHECK(e.convergence.iterations == 9);
   CHECK(e.convergence.evolving == std::vector<std::string>{"x", "y"});
   CHECK(e.convergence.reported == std::vector<std::string>{"x"});
   CHECK(e.convergence.compared == std::vector<std::string>{"y"});

@@ -123,10 +123,10 @@ TEST_CASE("grid sync plan: tables say what each segment does with a buffer, and 
       CHECK_FALSE(buffer.pipeline_live_out);
     }
   }
-  // In a second pass the output is what the first one left.
-  const GridSyncPlan passes =
-      plan_of(body("o[0] = y[0]; gridsync; x[0] = 1;"), {.many_passes = true});
-  CHECK(access_of(passes.segments[0], "o") == ir::Access::ReadWrite);
+  // In a second iteration the output is what the first one left.
+  const GridSyncPlan iterations =
+      plan_of(body("o[0] = y[0]; gridsync; x[0] = 1;"), {.many_iterations = true});
+  CHECK(access_of(iterations.segments[0], "o") == ir::Access::ReadWrite);
 }
 
 TEST_CASE("grid sync plan: what depends on ids, lengths and constant memory is computed again") {
@@ -230,7 +230,7 @@ TEST_CASE("grid sync plan: workgroup memory is kept where it is read again, and 
 
 TEST_CASE("grid sync plan: changes are reported by stores that each invocation makes once") {
   const GridSyncOptions options{
-      .many_passes = true, .report_changes = true, .one_dimensional = true};
+      .many_iterations = true, .report_changes = true, .one_dimensional = true};
   const GridSyncPlan plan =
       plan_of(body("let i = invocation.x; x[i] = y[i]; gridsync; o[0] = x[0];"), options);
   CHECK(plan.evolving.size() == 2);

@@ -77,11 +77,11 @@ const char* const kThreeSegments = R"(program three workgroup(4) {
   gridsync;
   x[i] = x[i] ^ 1;
 })";
-constexpr std::uint32_t kPasses = 5;
+constexpr std::uint32_t kIterations = 5;
 
 DispatchConfig three_config() {
   DispatchConfig config = on_grid(2);
-  config.fixpoint_iterations = kPasses;
+  config.fixpoint_iterations = kIterations;
   config.convergence.kind = Convergence::Kind::None;
   config.grid_sync = GridSync::HostSplit;
   return config;
@@ -90,7 +90,7 @@ DispatchConfig three_config() {
 std::vector<Bytes> three_results() {
   Words x = counting(8, 100);
   Words o(8);
-  for (std::uint32_t pass = 0; pass < kPasses; ++pass) {
+  for (std::uint32_t iteration = 0; iteration < kIterations; ++iteration) {
     for (std::uint32_t i = 0; i < 8; ++i) x[i] += i + 1;
     for (std::uint32_t i = 0; i < 8; ++i) o[i] += x[7 - i] + 1;
     for (std::uint32_t& word : x) word ^= 1;
@@ -109,7 +109,7 @@ TEST_CASE("host split: inputs stay where the caller has them, what evolves is ha
   must(dispatch::dispatch_host_split(backend.runner(), valid_program(kThreeSegments), inputs, slots,
                                      three_config()));
   CHECK(slots == three_results());
-  REQUIRE(backend.segments.size() == 3 * kPasses);
+  REQUIRE(backend.segments.size() == 3 * kIterations);
   Watched::Places live{{"a", a.data()}, {"x", x.data()}};
   std::set<const std::byte*> early;
   std::set<const std::byte*> late;
@@ -126,7 +126,7 @@ TEST_CASE("host split: inputs stay where the caller has them, what evolves is ha
     }
     CHECK_FALSE(segment.left.contains("a"));
   }
-  // Two passes have made all the memory that there is; later ones use it in turn.
+  // Two iterations have made all the memory that there is; later ones use it in turn.
   CHECK(std::ranges::includes(early, late));
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("host split: the caller's slots keep their memory") {
   CHECK(slots[1].data() == places[1]);
 }
 
-TEST_CASE("host split: segments, barriers between them and passes are counted") {
+TEST_CASE("host split: segments, barriers between them and iterations are counted") {
   const auto backend = must(make_backend("reference"));
   const std::vector<Bytes> inputs{bytes_of(counting(8, 1)), bytes_of(counting(8, 100))};
   const Telemetry before = telemetry_snapshot();
@@ -152,9 +152,9 @@ TEST_CASE("host split: segments, barriers between them and passes are counted") 
   const Telemetry counts = difference(telemetry_snapshot(), before);
   CHECK(counts[Counter::GridSyncSplits] == 1);
   CHECK(counts[Counter::GridSyncSegments] == 3);
-  CHECK(counts[Counter::GridSyncPoints] == 2 * kPasses);
-  CHECK(counts[Counter::Launches] == 3 * kPasses);
-  CHECK(counts[Counter::PassesRun] == kPasses);
+  CHECK(counts[Counter::GridSyncPoints] == 2 * kIterations);
+  CHECK(counts[Counter::Launches] == 3 * kIterations);
+  CHECK(counts[Counter::IterationsRun] == kIterations);
 }
 
 TEST_CASE("host split: a timeout counts also while nothing is launched") {
@@ -169,10 +169,10 @@ TEST_CASE("host split: a timeout counts also while nothing is launched") {
   CHECK(code_of(empty) == ErrorCode::Timeout);
   config.fixpoint_iterations = 4'000'000'000;
   config.convergence.kind = Convergence::Kind::None;
-  const auto passes = backend->dispatch(
+  const auto iterations = backend->dispatch(
       valid_program("program p workgroup(1) { output o: u32[1]; let a = o[0]; gridsync; }"), {},
       config);
-  CHECK(code_of(passes) == ErrorCode::Timeout);
+  CHECK(code_of(iterations) == ErrorCode::Timeout);
 }
 
 TEST_CASE("host split: generated programs give the bytes of native grid barriers") {

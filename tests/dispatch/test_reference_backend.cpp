@@ -71,14 +71,14 @@ TEST_CASE("all forms of dispatch give the same bytes") {
   }
 }
 
-TEST_CASE("a timed dispatch says how long it took and how many passes ran") {
+TEST_CASE("a timed dispatch says how long it took and how many iterations ran") {
   const auto backend = make_reference_backend();
   const std::vector<Bytes> in = saxpy_inputs();
   const auto timed = backend->dispatch_borrowed_timed(valid_program(kSaxpy), spans_of(in));
   REQUIRE(timed.has_value());
   REQUIRE(timed->timing.wall_ns.has_value());
   CHECK(*timed->timing.wall_ns > 0);
-  CHECK(timed->timing.passes_run == 1);
+  CHECK(timed->timing.iterations_run == 1);
 }
 
 TEST_CASE("the inputs are left as they were") {
@@ -417,7 +417,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a timeout also ends passes and repeats that have no workgroups") {
+TEST_CASE("a timeout also ends iterations and repeats that have no workgroups") {
   const auto backend = must(make_backend("reference"));
   const ir::Program program =
       valid_program("program p workgroup(1) { readwrite x: u32[1]; x[0] = 1; }");

@@ -100,9 +100,10 @@ TEST_CASE("a submission that does not end is stopped by its timeout, and names t
   CHECK(result.error().code == ErrorCode::Timeout);
   CHECK(result.error().context.step == 1);
   CHECK(result.error().context.program == "slow");
-  // Many short passes end as well.
-  const auto passes = backend->submit_resident({.repeated = {&steps[0], 1}, .count = UINT32_MAX},
-                                               outputs, {.timeout = std::chrono::milliseconds(50)});
-  REQUIRE(!passes.has_value());
-  CHECK(passes.error().code == ErrorCode::Timeout);
+  // Many short iterations end as well.
+  const auto iterations =
+      backend->submit_resident({.repeated = {&steps[0], 1}, .count = UINT32_MAX}, outputs,
+                               {.timeout = std::chrono::milliseconds(50)});
+  REQUIRE(!iterations.has_value());
+  CHECK(iterations.error().code == ErrorCode::Timeout);
 }

@@ -128,7 +128,8 @@ TEST_CASE("what a program may change is bound once") {
   CHECK(check_aliasing(program, std::vector{x, reborn, z, z}).has_value());
 }
 
-TEST_CASE("resident dispatches run at least one pass, and a cooperative grid where there is one") {
+TEST_CASE(
+    "resident dispatches run at least one iteration, and a cooperative grid where there is one") {
   const ir::Program program = valid_program(kProgram);
   for (const bool grid_sync : {false, true}) {
     DeviceProfile device;

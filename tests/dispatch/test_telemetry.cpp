@@ -76,7 +76,7 @@ TEST_CASE("the text form has help, type and value of each counter") {
   telemetry.values[static_cast<std::size_t>(Counter::Launches)] = 42;
   const std::string text = to_prometheus(telemetry);
   CHECK(text.starts_with(
-      "# HELP felsite_launches_total Programs launched: each step and each pass is one.\n"
+      "# HELP felsite_launches_total Programs launched: each step and each iteration is one.\n"
       "# TYPE felsite_launches_total counter\n"
       "felsite_launches_total 42\n"
       "# HELP felsite_submissions_total Submissions to a device.\n"
@@ -101,7 +101,7 @@ TEST_CASE("slots are counted by what becomes of them") {
   CHECK(none == Telemetry{});
 }
 
-TEST_CASE("passes of a fixpoint: those that ran, and those that convergence saved") {
+TEST_CASE("iterations of a fixpoint: those that ran, and those that convergence saved") {
   const auto backend = make_reference_backend();
   const ir::Program program = valid_program(
       "program p workgroup(1) { readwrite x: u32[1]; if x[0] < 3 { x[0] = x[0] + 1; } }");
@@ -109,8 +109,8 @@ TEST_CASE("passes of a fixpoint: those that ran, and those that convergence save
   config.fixpoint_iterations = 10;
   const Telemetry counts =
       counted([&] { REQUIRE(backend->dispatch(program, {Bytes(4)}, config).has_value()); });
-  CHECK(counts[Counter::PassesRun] == 4);
-  CHECK(counts[Counter::PassesSkipped] == 6);
+  CHECK(counts[Counter::IterationsRun] == 4);
+  CHECK(counts[Counter::IterationsSkipped] == 6);
   CHECK(counts[Counter::Launches] == 4);
   CHECK(counts[Counter::Submissions] == 1);
   CHECK(counts[Counter::UploadBytes] == 4);
@@ -118,8 +118,8 @@ TEST_CASE("passes of a fixpoint: those that ran, and those that convergence save
   config.convergence.kind = Convergence::Kind::None;
   const Telemetry all =
       counted([&] { REQUIRE(backend->dispatch(program, {Bytes(4)}, config).has_value()); });
-  CHECK(all[Counter::PassesRun] == 10);
-  CHECK(all[Counter::PassesSkipped] == 0);
+  CHECK(all[Counter::IterationsRun] == 10);
+  CHECK(all[Counter::IterationsSkipped] == 0);
 }
 
 TEST_CASE("a dispatch that is refused moves nothing") {

@@ -11,7 +11,7 @@ DispatchTiming timing(std::uint64_t wall, std::uint64_t device) {
   result.device_ns = device;
   result.enqueue_ns = 1;
   result.wait_ns = 2;
-  result.passes_run = 3;
+  result.iterations_run = 3;
   return result;
 }
 
@@ -28,7 +28,7 @@ TEST_CASE("the parts of timings are added") {
   CHECK(total.device_ns == 11);
   CHECK(total.enqueue_ns == 2);
   CHECK(total.wait_ns == 4);
-  CHECK(total.passes_run == 6);
+  CHECK(total.iterations_run == 6);
   CHECK(total.converged);
   CHECK(total.step_device_ns == std::vector<std::uint64_t>{1, 2, 3});
 }
@@ -57,6 +57,6 @@ TEST_CASE("a part that overflows is absent") {
   CHECK(!sum(timing(most, 0), timing(most, 0)).wall_ns.has_value());
   CHECK(sum(timing(most, 1), timing(1, 1)).device_ns == 2);
   DispatchTiming many;
-  many.passes_run = UINT32_MAX - 1;
-  CHECK(sum(many, timing(0, 0)).passes_run == UINT32_MAX);
+  many.iterations_run = UINT32_MAX - 1;
+  CHECK(sum(many, timing(0, 0)).iterations_run == UINT32_MAX);
 }

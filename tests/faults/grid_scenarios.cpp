@@ -1,4 +1,4 @@
-// Grid barriers and passes, in each form that they are run in.
+// Grid barriers and iterations, in each form that they are run in.
 #include <array>
 
 #include "faults/scenario_support.h"
@@ -8,7 +8,7 @@ namespace felsite::test {
 namespace {
 
 // Three segments, over which it keeps two values. The smallest word of the ring goes on by one
-// place in each pass, and `y` rests one pass after `x`.
+// place in each iteration, and `y` rests one iteration after `x`.
 const ir::Program& spread() {
   static const ir::Program program = program_of(R"(program spread workgroup(4) {
     readwrite x: u32[];
@@ -24,7 +24,7 @@ const ir::Program& spread() {
   return program;
 }
 
-// The same in two segments, with a word that says whether a pass has changed something.
+// The same in two segments, with a word that says whether an iteration has changed something.
 const ir::Program& spread_by_flag() {
   static const ir::Program program = program_of(R"(program spread_by_flag workgroup(4) {
     readwrite x: u32[];
@@ -57,13 +57,13 @@ const ir::Program& rounds_in_buffer() {
   return program;
 }
 
-// Two passes change it, and `y` one more.
+// Two iterations change it, and `y` one more.
 Words falling() { return {1, 1, 1, 1, 1, 3, 2, 1}; }
 
-DispatchConfig two_workgroups(GridSync form, std::uint32_t passes) {
+DispatchConfig two_workgroups(GridSync form, std::uint32_t iterations) {
   DispatchConfig config;
   config.grid_override = {{2, 1, 1}};
-  config.fixpoint_iterations = passes;
+  config.fixpoint_iterations = iterations;
   config.grid_sync = form;
   return config;
 }
@@ -73,10 +73,10 @@ DispatchConfig until_flag(DispatchConfig config) {
   return config;
 }
 
-Result<void> run_spread(Backend& backend, GridSync form, std::uint32_t passes, const Words& x,
+Result<void> run_spread(Backend& backend, GridSync form, std::uint32_t iterations, const Words& x,
                         const Words& y) {
   auto outputs = backend.dispatch(spread(), {bytes_of(falling()), zero_words(8)},
-                                  two_workgroups(form, passes));
+                                  two_workgroups(form, iterations));
   if (!outputs) return plain(std::move(outputs));
   return expect(words_of((*outputs)[0]) == x && words_of((*outputs)[1]) == y);
 }
@@ -85,7 +85,7 @@ Result<void> resident_form(Backend& backend) {
   return run_spread(backend, GridSync::Resident, 6, Words(8, 1), Words(8, 2));
 }
 
-// More passes than stand one after the other: some, and a block of them that the host watches.
+// More iterations than stand one after the other: some, and a block of them that the host watches.
 Result<void> resident_form_by_flag(Backend& backend) {
   auto outputs = backend.dispatch(spread_by_flag(), {bytes_of(falling())},
                                   until_flag(two_workgroups(GridSync::Resident, 65)));
@@ -113,15 +113,15 @@ Result<void> host_split(Backend& backend) {
   return run_spread(backend, GridSync::HostSplit, 2, Words(8, 1), {2, 2, 2, 2, 2, 3, 2, 2});
 }
 
-// The flag's buffer gets what the last pass left in the words of the recording.
-Result<void> resident_passes(Backend& backend) {
+// The flag's buffer gets what the last iteration left in the words of the recording.
+Result<void> resident_iterations(Backend& backend) {
   Buffers buffers(backend);
   if (auto done = buffers.allocate({32, 4}); !done) return done;
   const std::array resources{buffers[0], buffers[1]};
-  const auto run = [&](std::uint32_t passes, bool profile, const Words& x,
+  const auto run = [&](std::uint32_t iterations, bool profile, const Words& x,
                        std::uint32_t flag) -> Result<void> {
     if (auto done = backend.upload_resident(buffers[0], bytes_of(falling())); !done) return done;
-    DispatchConfig config = until_flag(two_workgroups(GridSync::Resident, passes));
+    DispatchConfig config = until_flag(two_workgroups(GridSync::Resident, iterations));
     config.profile = profile;
     if (auto done = backend.dispatch_resident(spread_by_flag(), resources, config); !done) {
       return done;
@@ -166,7 +166,10 @@ std::vector<Scenario> grid_scenarios() {
       {.name = "one workgroup", .run = one_workgroup, .needs_device = true, .takes_long = true},
       {.name = "any form", .run = any_form, .takes_long = true},
       {.name = "host split", .run = host_split, .takes_long = true},
-      {.name = "resident passes", .run = resident_passes, .needs_device = true, .takes_long = true},
+      {.name = "resident iterations",
+       .run = resident_iterations,
+       .needs_device = true,
+       .takes_long = true},
       {.name = "grid in parts",
        .run = grid_in_parts,
        .most_workgroups = 2,

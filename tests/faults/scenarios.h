@@ -32,7 +32,7 @@ struct Scenario {
   bool takes_long = false;
 };
 
-// All of them, with those that have grid barriers or passes.
+// All of them, with those that have grid barriers or iterations.
 std::vector<Scenario> scenarios();
 std::vector<Scenario> grid_scenarios();
 

@@ -41,10 +41,10 @@ TEST_CASE("every call fails once, with copies on a queue of their own") {
   walk_all("transfer_queue,-in_place_memory");
 }
 TEST_CASE("every call fails once, with copies on the queue of the kernels") {
-  walk_all("-in_place_memory", {"large transfers", "resident passes"});
+  walk_all("-in_place_memory", {"large transfers", "resident iterations"});
 }
 TEST_CASE("every call fails once, with memory that has to be flushed") {
   fault_state().is_coherent = false;
-  walk_all("", {"dispatch", "resident memory", "resident passes"});
+  walk_all("", {"dispatch", "resident memory", "resident iterations"});
   fault_state().is_coherent = true;
 }

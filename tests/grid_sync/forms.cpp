@@ -119,7 +119,7 @@ bool is_fair_refusal(const Form& form, const Error& error, const DispatchConfig&
 
 void check_all_forms(const ir::Program& program, const std::vector<Bytes>& inputs,
                      const DispatchConfig& config, const Expected& expected) {
-  std::optional<std::uint32_t> passes = expected.passes;
+  std::optional<std::uint32_t> iterations = expected.iterations;
   std::optional<bool> converged = expected.converged;
   for (const Form& form : forms()) {
     CAPTURE(form.name);
@@ -138,9 +138,9 @@ void check_all_forms(const ir::Program& program, const std::vector<Bytes>& input
     CHECK_MESSAGE(timing.has_value(), to_string(timing.error()));
     if (!timing) continue;
     CHECK(difference(program, expected.outputs, outputs) == "");
-    if (!passes) passes = timing->passes_run;
+    if (!iterations) iterations = timing->iterations_run;
     if (!converged) converged = timing->converged;
-    CHECK(timing->passes_run == *passes);
+    CHECK(timing->iterations_run == *iterations);
     CHECK(timing->converged == *converged);
   }
 }

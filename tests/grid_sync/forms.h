@@ -49,14 +49,14 @@ Refusals& refusals();
 
 struct Expected {
   std::vector<Bytes> outputs{};
-  std::optional<std::uint32_t> passes{};
+  std::optional<std::uint32_t> iterations{};
   std::optional<bool> converged{};
   // Forms that stay on the device, or all that split, answer with UnsupportedFeature.
   enum class Refusal : std::uint8_t { Never, OnDevice, WhereSplit };
   Refusal refusal = Refusal::Never;
 };
 
-// Runs the program in each form. The bytes are the expected ones, the passes too, or at least
+// Runs the program in each form. The bytes are the expected ones, the iterations too, or at least
 // those of the other forms, and nothing stays resident.
 void check_all_forms(const ir::Program& program, const std::vector<Bytes>& inputs,
                      const DispatchConfig& config, const Expected& expected);

@@ -60,7 +60,7 @@ TEST_CASE("too few inputs, too many, and of the wrong size") {
   check_fails({x, {}}, fixpoint(on_grid(2), 9));
 }
 
-TEST_CASE("a fixpoint of no passes") {
+TEST_CASE("a fixpoint of no iterations") {
   check_fails({bytes_of(counting(4)), zero_words(4)}, fixpoint(on_grid(2), 0));
 }
 

@@ -1,4 +1,4 @@
-// Breadth-first search: a pass of a fixpoint for each level, or a trip of a loop.
+// Breadth-first search: an iteration of a fixpoint for each level, or a trip of a loop.
 #include "grid_sync/forms.h"
 #include "grid_sync/graphs.h"
 
@@ -94,7 +94,7 @@ void check_levels(const Graph& graph, std::uint32_t source) {
 
 }  // namespace
 
-TEST_CASE("breadth-first search of a lattice, a level each pass") {
+TEST_CASE("breadth-first search of a lattice, a level each iteration") {
   check_levels(lattice(40, 25), 0);
   check_levels(lattice(40, 25), 512);
 }
@@ -114,7 +114,7 @@ TEST_CASE("breadth-first search of a chain, which every level changes by one nod
   check_levels(chain(300), 150);
 }
 
-TEST_CASE("breadth-first search down a chain of 10 000, a pass each level, told by a flag") {
+TEST_CASE("breadth-first search down a chain of 10 000, an iteration each level, told by a flag") {
   const Graph graph = chain(10'000);
   const Adjacency adjacency(graph);
   Words queue(10'000);

@@ -1,4 +1,5 @@
-// What counts as a change of a buffer: its bytes at the end of a pass against those at its start.
+// What counts as a change of a buffer: its bytes at the end of an iteration against those at its
+// start.
 #include <bit>
 
 #include "grid_sync/forms.h"
@@ -9,13 +10,13 @@ using namespace felsite::test;
 
 namespace {
 
-// Passes and outcome of a program over one buffer `x` that is rewritten in its last segment.
+// Iterations and outcome of a program over one buffer `x` that is rewritten in its last segment.
 void check_one(std::string_view type, std::string_view body, const Bytes& start, const Bytes& end,
-               std::uint32_t passes, bool converged = true) {
+               std::uint32_t iterations, bool converged = true) {
   const std::string text = "program p workgroup(2) { readwrite x: " + std::string(type) +
                            "[]; let i = invocation.x; let mine = x[i]; gridsync; " +
                            std::string(body) + " }";
-  check_all_forms(text, {start}, fixpoint(on_grid(3), 40), {{end}, passes, converged});
+  check_all_forms(text, {start}, fixpoint(on_grid(3), 40), {{end}, iterations, converged});
 }
 
 template <class T>
@@ -25,7 +26,7 @@ Bytes six(T first, T second = {}) {
 
 }  // namespace
 
-TEST_CASE("changes within a pass that are undone at its end are none") {
+TEST_CASE("changes within an iteration that are undone at its end are none") {
   const char* const recount = R"(program p workgroup(4) {
     readwrite count: u32[1];
     if invocation.x == 0 { count[0] = 0; }
@@ -49,7 +50,7 @@ TEST_CASE("changes within a pass that are undone at its end are none") {
   check_all_forms(there_and_back, {x}, fixpoint(on_grid(2), 40), {{x}, 1, true});
 }
 
-TEST_CASE("scratch that each pass fills alike: changed by the first, not by the second") {
+TEST_CASE("scratch that each iteration fills alike: changed by the first, not by the second") {
   const char* const text = R"(program p workgroup(4) {
     readonly x: u32[];
     readwrite scratch: u32[];

@@ -17,7 +17,7 @@ struct Case {
   DispatchConfig config;
   std::vector<Bytes> outputs;
   bool copies = true;  // one workgroup does not copy for those that have returned
-  std::uint32_t passes = 1;
+  std::uint32_t iterations = 1;
 };
 
 std::vector<Case> cases() {
@@ -119,8 +119,8 @@ std::vector<Case> cases() {
        {Bytes(7, std::byte{0xA7}), Bytes(24, std::byte{0xB3}), Bytes(6, std::byte{0xFD})},
        on_grid(1),
        {Bytes(7, std::byte{0xA7}), Bytes(24, std::byte{0xB3}), Bytes(6, std::byte{0xFD})}});
-  DispatchConfig passes = on_grid(1);
-  passes.fixpoint_iterations = 9;
+  DispatchConfig iterations = on_grid(1);
+  iterations.fixpoint_iterations = 9;
   all.push_back({"changes of a fixpoint",
                  R"(program p workgroup(1) {
     output a: u32[1]; output b: u32[1]; output c: u32[1];
@@ -129,7 +129,7 @@ std::vector<Case> cases() {
     all_gather(a, c);
   })",
                  {},
-                 passes,
+                 iterations,
                  {bytes_of(Words{4}), bytes_of(Words{4}), bytes_of(Words{4})},
                  true,
                  9});
@@ -154,7 +154,7 @@ TEST_CASE("collectives of one rank give the same in every form") {
       CHECK_MESSAGE(timing.has_value(), to_string(timing.error()));
       if (!timing) continue;
       CHECK(difference(program, one.outputs, outputs) == "");
-      if (one.passes == 1) CHECK(timing->passes_run == 1);
+      if (one.iterations == 1) CHECK(timing->iterations_run == 1);
     }
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("collectives of one rank give the same on every path") {
     CAPTURE(one.name);
     const ir::Program program = valid_program(one.text);
     for (const PathName& path : kPaths) {
-      if (path.is_step && one.passes > 1) continue;
+      if (path.is_step && one.iterations > 1) continue;
       CAPTURE(path.name);
       const auto run = run_path(path.path, tested(), program, spans_of(one.inputs), one.config);
       CHECK_MESSAGE(run.has_value(), to_string(run.error()));

@@ -154,7 +154,7 @@ TEST_CASE("a condition that is as deep as an expression can be") {
   check_all_forms(text, {zero_words(8), bytes_of(Words{8})}, on_grid(2), {{bytes_of(Words(8, 1))}});
 }
 
-TEST_CASE("a store that is nested as deep as can be, and told of in passes") {
+TEST_CASE("a store that is nested as deep as can be, and told of in iterations") {
   std::string open;
   std::string close;
   for (int k = 0; k < 254; ++k) {

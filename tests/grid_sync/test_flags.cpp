@@ -1,4 +1,5 @@
-// Convergence by a flag: zero before each pass, and a pass that leaves all of it zero is the last.
+// Convergence by a flag: zero before each iteration, and an iteration that leaves all of it zero is
+// the last.
 #include <algorithm>
 
 #include "grid_sync/forms.h"
@@ -24,7 +25,7 @@ TEST_CASE("a flag of several elements: any of them, with any value, goes on") {
     left[last] = 6;
     check_all_forms(text, {bytes_of(left)}, fixpoint(on_grid(1), 50, by_flag("flag")),
                     {{zero_words(4), zero_words(5)}, 7, true});
-    // Cut off in the last pass that changes something, only one element is set.
+    // Cut off in the last iteration that changes something, only one element is set.
     Words flag(5);
     flag[last + 1] = 0x8000'0000 >> (last * 8);
     check_all_forms(text, {bytes_of(left)}, fixpoint(on_grid(1), 6, by_flag("flag")),
@@ -56,7 +57,7 @@ TEST_CASE("a flag that is set goes on though nothing changes") {
                   {{bytes_of(Words{2}), bytes_of(Words{3})}, 77, false});
 }
 
-TEST_CASE("a flag that is set and cleared again in one pass ends the run") {
+TEST_CASE("a flag that is set and cleared again in one iteration ends the run") {
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[1];
     output flag: u32[1];
@@ -84,7 +85,7 @@ TEST_CASE("a flag that is added up and wraps to zero is zero") {
                   {{bytes_of(Words{1}), zero_words(1)}, 1, true});
 }
 
-TEST_CASE("a flag with the caller's bytes reads as zero from the first pass on") {
+TEST_CASE("a flag with the caller's bytes reads as zero from the first iteration on") {
   const char* const text = R"(program p workgroup(4) {
     readwrite flag: u32[];
     output seen: u32[8];
@@ -98,7 +99,7 @@ TEST_CASE("a flag with the caller's bytes reads as zero from the first pass on")
                   {{zero_words(3), bytes_of(Words(8, 1111))}, 4, true});
 }
 
-TEST_CASE("a flag that no pass ever sets, or that nothing in the program names") {
+TEST_CASE("a flag that no iteration ever sets, or that nothing in the program names") {
   const char* const text = R"(program p workgroup(4) {
     readwrite flag: u32[2];
     output o: u32[4];
@@ -110,8 +111,8 @@ TEST_CASE("a flag that no pass ever sets, or that nothing in the program names")
                   {{zero_words(2), bytes_of(Words(4, 3))}, 1, true});
 }
 
-TEST_CASE("the program itself asks its flag whether to go on within the pass") {
-  // The second half of a pass runs only where the first half found something to do.
+TEST_CASE("the program itself asks its flag whether to go on within the iteration") {
+  // The second half of an iteration runs only where the first half found something to do.
   const char* const text = R"(program p workgroup(4) {
     readwrite left: u32[8];
     output work: u32[8];
@@ -135,8 +136,8 @@ TEST_CASE("the program itself asks its flag whether to go on within the pass") {
   })";
   Words left{0, 1, 2, 3, 0, 5, 0, 2};
   Words work(8);
-  std::uint32_t passes = 0;
-  for (std::uint32_t busy = 1; busy != 0; ++passes) {
+  std::uint32_t iterations = 0;
+  for (std::uint32_t busy = 1; busy != 0; ++iterations) {
     busy = 0;
     for (std::uint32_t& l : left) {
       busy += l > 0 ? 1 : 0;
@@ -145,7 +146,7 @@ TEST_CASE("the program itself asks its flag whether to go on within the pass") {
     for (std::uint32_t& w : work) w += busy > 0 ? busy : 1000;
     if (busy > 0) std::ranges::reverse(work);
   }
-  CHECK(passes == 6);
+  CHECK(iterations == 6);
   check_all_forms(text, {bytes_of(Words{0, 1, 2, 3, 0, 5, 0, 2})},
                   fixpoint(on_grid(2), 50, by_flag("flag")),
                   {{bytes_of(left), bytes_of(work), zero_words(1)}, 6, true});

@@ -1,5 +1,5 @@
 // Generated programs with grid barriers: the naive evaluator, the reference in three orders, and
-// every form and every path on the tested backend agree on all bytes, passes and outcomes.
+// every form and every path on the tested backend agree on all bytes, iterations and outcomes.
 // FELSITE_SEED=n runs the one program of that seed.
 #include <algorithm>
 #include <cstdlib>
@@ -40,22 +40,22 @@ ProgramGenerator generator_of(std::uint64_t seed) {
   return generator;
 }
 
-// Pass by pass, with the end as the contract has it.
+// Iteration by iteration, with the end as the contract has it.
 Expected naive_truth(const ir::Program& program, const std::vector<Bytes>& inputs,
                      const DispatchConfig& config) {
   NaiveEvaluator evaluator(program, inputs, *config.grid_override);
   const std::uint32_t bound = config.fixpoint_iterations.value_or(1);
   const Convergence& convergence = config.convergence;
-  std::uint32_t passes = 0;
+  std::uint32_t iterations = 0;
   bool converged = false;
-  while (passes < bound && !converged) {
+  while (iterations < bound && !converged) {
     if (convergence.kind == Convergence::Kind::Flag) {
       Bytes& flag = evaluator.storage(convergence.flag);
       std::ranges::fill(flag, std::byte{0});
     }
     const std::vector<Bytes> before = evaluator.results();
     evaluator.run();
-    ++passes;
+    ++iterations;
     if (convergence.kind == Convergence::Kind::Flag) {
       const Bytes& flag = evaluator.storage(convergence.flag);
       converged = std::ranges::all_of(flag, [](std::byte b) { return b == std::byte{0}; });
@@ -63,7 +63,7 @@ Expected naive_truth(const ir::Program& program, const std::vector<Bytes>& input
       converged = evaluator.results() == before;
     }
   }
-  return {evaluator.results(), passes, converged};
+  return {evaluator.results(), iterations, converged};
 }
 
 // How a run differs from what is expected; empty where it does not.
@@ -78,15 +78,16 @@ std::string run_difference(Backend& backend, const ir::Program& program,
   }
   const std::string bytes = difference(program, expected.outputs, run->outputs);
   if (!bytes.empty() || path == Path::Batched) return bytes;
-  if (run->timing.passes_run != expected.passes) {
-    return fmt::format("{} passes instead of {}", run->timing.passes_run, *expected.passes);
+  if (run->timing.iterations_run != expected.iterations) {
+    return fmt::format("{} iterations instead of {}", run->timing.iterations_run,
+                       *expected.iterations);
   }
   if (run->timing.converged != expected.converged) return "converged or not";
   return "";
 }
 
-// A step of a sequence has no passes, and goes through no loop or branch that only the device knows
-// the way through.
+// A step of a sequence has no iterations, and goes through no loop or branch that only the device
+// knows the way through.
 struct StepRefusals {
   std::uint64_t asked = 0;
   std::uint64_t refused = 0;
@@ -209,7 +210,7 @@ TEST_CASE("generated programs with grid barriers have what they are for") {
     int kept = 0;      // workgroup memory
     int one_group = 0;
     int flags = 0;
-    int passes = 0;
+    int iterations = 0;
     int blind = 0;
     int empty = 0;  // an input without elements
   } seen;
@@ -250,13 +251,13 @@ TEST_CASE("generated programs with grid barriers have what they are for") {
     seen.kept += kept ? 1 : 0;
     seen.blind += blind ? 1 : 0;
     seen.one_group += generator.grid() == std::array<std::uint32_t, 3>{1, 1, 1} ? 1 : 0;
-    seen.passes += generator.config().fixpoint_iterations ? 1 : 0;
+    seen.iterations += generator.config().fixpoint_iterations ? 1 : 0;
     seen.flags += generator.config().convergence.kind == Convergence::Kind::Flag ? 1 : 0;
     for (const Bytes& input : generator.inputs()) seen.empty += input.empty() ? 1 : 0;
   }
   CHECK(seen.barriers == kLooked);
   for (const int count : {seen.loops, seen.branches, seen.returns, seen.kept, seen.one_group,
-                          seen.passes, seen.blind}) {
+                          seen.iterations, seen.blind}) {
     CHECK(count >= kLooked / 5);
     CHECK(count <= kLooked * 9 / 10);
   }

@@ -117,7 +117,7 @@ TEST_CASE("k-cores of a graph with hubs") {
   for (const std::uint32_t least : {0u, 1u, 2u, 3u, 4u, 100u}) check_core(graph, least);
 }
 
-TEST_CASE("k-core of a chain: it goes from both ends, two nodes a pass") {
+TEST_CASE("k-core of a chain: it goes from both ends, two nodes an iteration") {
   check_core(chain(401), 2);
   CHECK(core_of(chain(401), 2).rounds == 201);
 }

@@ -1,5 +1,5 @@
 // Inputs that a device may work on where they lie in the caller's memory, and just too small ones:
-// in every form, with and without passes. The spills of the host split are such inputs too.
+// in every form, with and without iterations. The spills of the host split are such inputs too.
 #include "grid_sync/forms.h"
 #include "vk/plan/memory_strategy.h"
 
@@ -31,13 +31,13 @@ Words sums(const Words& x) {
   return each(count, [&](std::uint32_t i) { return x[i] + x[count - 1 - i]; });
 }
 
-void check_in_every_form(Use use, std::uint32_t words, std::size_t offset, bool many_passes) {
+void check_in_every_form(Use use, std::uint32_t words, std::size_t offset, bool many_iterations) {
   CAPTURE(static_cast<int>(use));
   CAPTURE(words);
   CAPTURE(offset);
-  CAPTURE(many_passes);
+  CAPTURE(many_iterations);
   const Words x = noise(words);
-  // The sum of opposites is symmetric: a second pass would double what is written.
+  // The sum of opposites is symmetric: a second iteration would double what is written.
   Bytes memory(offset);
   const Bytes bytes = bytes_of(x);
   memory.insert(memory.end(), bytes.begin(), bytes.end());
@@ -50,13 +50,13 @@ void check_in_every_form(Use use, std::uint32_t words, std::size_t offset, bool 
   for (const Form& form : forms()) {
     CAPTURE(form.name);
     DispatchConfig config = in_form(on_grid((words + 63) / 64), form);
-    // Of what is only read a second pass makes the same again.
-    if (many_passes) config.fixpoint_iterations = 3;
+    // Of what is only read a second iteration makes the same again.
+    if (many_iterations) config.fixpoint_iterations = 3;
     std::vector<Bytes> outputs;
     const auto timing = form.backend->dispatch_borrowed_into(program, inputs, outputs, config);
     if (!timing && is_fair_refusal(form, timing.error(), config)) continue;
     REQUIRE_MESSAGE(timing.has_value(), to_string(timing.error()));
-    CHECK(timing->passes_run == (many_passes ? 2 : 1));
+    CHECK(timing->iterations_run == (many_iterations ? 2 : 1));
     REQUIRE(outputs.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(outputs[i] == expected[i]);
     CHECK(std::equal(bytes.begin(), bytes.end(), inputs[0].begin()));
@@ -78,7 +78,7 @@ TEST_CASE("large inputs that begin anywhere give the right bytes in every form")
   check_in_every_form(Use::OnlyRead, kLeast, 64, false);
 }
 
-TEST_CASE("large inputs give the right bytes in passes in every form") {
+TEST_CASE("large inputs give the right bytes in iterations in every form") {
   for (const Use use : {Use::ReadOnly, Use::OnlyRead}) {
     check_in_every_form(use, kLeast - 1, 4, true);
     check_in_every_form(use, kLeast, 0, true);

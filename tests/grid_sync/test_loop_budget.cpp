@@ -5,7 +5,7 @@
 using namespace felsite;
 using namespace felsite::test;
 
-TEST_CASE("a pass that compares more than one workgroup can look through") {
+TEST_CASE("an iteration that compares more than one workgroup can look through") {
   const char* const text = R"(program p workgroup(8) {
     readwrite x: u32[];
     atomic_max(x[local.x], local.x);
@@ -37,7 +37,7 @@ TEST_CASE("loops on both sides of a barrier that are too long together") {
   }
 }
 
-TEST_CASE("passes that become longer than those before") {
+TEST_CASE("iterations that become longer than those before") {
   const char* const text = R"(program p workgroup(4) {
     readwrite trips: u32[1];
     output o: u32[4];

@@ -37,7 +37,7 @@ std::vector<std::uint32_t> range(std::uint32_t from, std::uint32_t to) {
   return trips;
 }
 
-const char* const kPass = "{ let v = o[other]; gridsync; o[i] = v + k * i + 1; gridsync; }";
+const char* const kIteration = "{ let v = o[other]; gridsync; o[i] = v + k * i + 1; gridsync; }";
 std::uint32_t add_passed(std::uint32_t k, std::uint32_t i) { return k * i + 1; }
 
 }  // namespace
@@ -51,7 +51,7 @@ TEST_CASE("literal bounds: no trip, one, many, and bounds the wrong way round") 
                                  {7u, 2u},
                                  {0xFFFF'FFFDu, 0xFFFF'FFFFu},
                                  {0xFFFF'FFFFu, 0u}}) {
-    check_loops(fmt::format("loop k in {}..{} {}", from, to, kPass), {0, 0, 0, 0}, {0},
+    check_loops(fmt::format("loop k in {}..{} {}", from, to, kIteration), {0, 0, 0, 0}, {0},
                 passed_on(range(from, to), add_passed));
   }
 }
@@ -59,16 +59,16 @@ TEST_CASE("literal bounds: no trip, one, many, and bounds the wrong way round") 
 TEST_CASE("bounds from a uniform buffer, the same program for all of them") {
   for (const auto& [from, to] :
        {std::pair{0u, 0u}, {0u, 1u}, {2u, 9u}, {9u, 2u}, {0u, 70u}, {0xFFFF'FFFEu, 0xFFFF'FFFFu}}) {
-    check_loops(fmt::format("loop k in n[0]..n[1] {}", kPass), {from, to, 0, 0}, {0},
+    check_loops(fmt::format("loop k in n[0]..n[1] {}", kIteration), {from, to, 0, 0}, {0},
                 passed_on(range(from, to), add_passed));
   }
 }
 
 TEST_CASE("bounds from lengths, extents and arithmetic") {
-  check_loops(
-      fmt::format("loop k in 0..len(o) / 2 + num_workgroups.x * workgroup_size.x - n[2] {}", kPass),
-      {0, 0, 5, 0}, {0}, passed_on(range(0, 7), add_passed));
-  check_loops(fmt::format("loop k in min(n[0], 2)..max(n[1], len(m)) {}", kPass), {9, 1, 0, 0},
+  check_loops(fmt::format("loop k in 0..len(o) / 2 + num_workgroups.x * workgroup_size.x - n[2] {}",
+                          kIteration),
+              {0, 0, 5, 0}, {0}, passed_on(range(0, 7), add_passed));
+  check_loops(fmt::format("loop k in min(n[0], 2)..max(n[1], len(m)) {}", kIteration), {9, 1, 0, 0},
               Words(6), passed_on(range(2, 6), add_passed));
 }
 
@@ -183,8 +183,8 @@ TEST_CASE("two loops in a row, with and without anything between") {
 TEST_CASE("a loop of a thousand trips") {
   Words o(8);
   o = passed_on(range(0, 1000), add_passed);
-  check_loops(fmt::format("loop k in 0..1000 {}", kPass), {0, 0, 0, 0}, {0}, o);
-  check_loops(fmt::format("loop k in 0..n[3] {}", kPass), {0, 0, 0, 1000}, {0}, o);
+  check_loops(fmt::format("loop k in 0..1000 {}", kIteration), {0, 0, 0, 0}, {0}, o);
+  check_loops(fmt::format("loop k in 0..n[3] {}", kIteration), {0, 0, 0, 1000}, {0}, o);
 }
 
 TEST_CASE("a loop of a hundred thousand trips of which none is run, and one that all have left") {

@@ -107,7 +107,7 @@ TEST_CASE("a compiled program runs often, and as the plain one does") {
         if (!timing && is_fair_refusal(form, timing.error(), keeper_config())) continue;
         REQUIRE_MESSAGE(timing.has_value(), to_string(timing.error()));
         CHECK(difference(program, run.outputs, slots) == "");
-        CHECK(timing->passes_run == 1);
+        CHECK(timing->iterations_run == 1);
       }
     }
   }
@@ -135,7 +135,7 @@ TEST_CASE("a compiled fixpoint converges in each of its runs") {
         std::vector<Bytes> slots(2, Bytes(100, std::byte{0xAA}));
         const DispatchTiming timing =
             must(compiled->dispatch_borrowed_into(std::vector<ByteSpan>{x}, slots));
-        CHECK(timing.passes_run == (ends ? last + 1 : 60));
+        CHECK(timing.iterations_run == (ends ? last + 1 : 60));
         CHECK(timing.converged == ends);
         CHECK(words_of(slots[0]) == Words(4, 0));
         CHECK(words_of(slots[1]) == Words{by_bytes || !ends ? 1u : 0u});
@@ -206,7 +206,7 @@ TEST_CASE("a fixpoint under way is ready when nothing is left to submit, and not
     std::vector<Bytes> slots;
     const DispatchTiming timing = must(pending->wait_into(slots));
     CHECK(difference(telemetry_snapshot(), before)[Counter::Submissions] == 0);
-    CHECK(timing.passes_run == 3001);
+    CHECK(timing.iterations_run == 3001);
     CHECK(timing.converged);
     CHECK(words_of(slots[0]) == Words(4, 0));
   }

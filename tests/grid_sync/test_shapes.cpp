@@ -224,7 +224,8 @@ TEST_CASE("a grid from a buffer") {
   check_all_forms(text, {bytes_of(Words{9, 3})}, {}, {{zero_words(2), zero_words(12)}});
 }
 
-TEST_CASE("a grid from a buffer that the program changes: each pass has the one it began with") {
+TEST_CASE(
+    "a grid from a buffer that the program changes: each iteration has the one it began with") {
   const char* const text = R"(program p workgroup(2) {
     readwrite grid: u32[3];
     output o: u32[4];
@@ -239,7 +240,7 @@ TEST_CASE("a grid from a buffer that the program changes: each pass has the one 
   })";
   check_all_forms(text, {bytes_of(Words{3, 1, 1})}, {},
                   {{bytes_of(Words{1, 1, 1}), bytes_of(Words{6, 18, 18, 0})}, 1, std::nullopt});
-  // 3, 1, 3: the passes have 6, 2 and 6 invocations.
+  // 3, 1, 3: the iterations have 6, 2 and 6 invocations.
   check_all_forms(text, {bytes_of(Words{3, 1, 1})}, fixpoint({}, 3),
                   {{bytes_of(Words{1, 1, 1}), bytes_of(Words{14, 38, 38, 0})},
                    3,
@@ -265,7 +266,7 @@ TEST_CASE("a grid from a buffer that shrinks to nothing with the work, and one t
                    4,
                    true,
                    Expected::Refusal::OnDevice});
-  // Widths 2, 3, 4 and 5 and then no end; three passes.
+  // Widths 2, 3, 4 and 5 and then no end; three iterations.
   check_all_forms(text, {bytes_of(Words{2, 1, 1}), bytes_of(Words{1})}, fixpoint({}, 3),
                   {{bytes_of(Words{5, 1, 1}), bytes_of(Words{200 * (4 + 9 + 16) + 6 + 15 + 28})},
                    3,

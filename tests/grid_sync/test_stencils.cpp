@@ -11,13 +11,13 @@ namespace {
 
 struct Plate {
   std::vector<float> heat;
-  std::uint32_t passes = 0;
+  std::uint32_t iterations = 0;
 };
 
 // Sums and products of floats are rounded alike here and there, and no value is subnormal.
 Plate at_rest(std::vector<float> heat, std::size_t width, std::uint32_t bound) {
   const std::size_t height = heat.size() / width;
-  for (std::uint32_t pass = 1; pass <= bound; ++pass) {
+  for (std::uint32_t iteration = 1; iteration <= bound; ++iteration) {
     const std::vector<float> old = heat;
     for (std::size_t y = 1; y + 1 < height; ++y) {
       for (std::size_t x = 1; x + 1 < width; ++x) {
@@ -25,7 +25,7 @@ Plate at_rest(std::vector<float> heat, std::size_t width, std::uint32_t bound) {
         heat[at] = (old[at - 1] + old[at + 1] + old[at - width] + old[at + width]) * 0.25f;
       }
     }
-    if (heat == old) return {heat, pass};
+    if (heat == old) return {heat, iteration};
   }
   return {heat, bound};
 }
@@ -134,9 +134,9 @@ void check_life(std::uint32_t w, std::uint32_t h, std::uint32_t generations, std
 TEST_CASE("heat in a plate until no bit moves") {
   const auto rim = heated_rim(16, 12);
   const Plate truth = at_rest(rim, 16, 5'000);
-  CHECK(truth.passes < 5'000);
+  CHECK(truth.iterations < 5'000);
   check_all_forms(sample_text("grid_heat"), {bytes_of(Words{16}), bytes_of(rim)},
-                  fixpoint(on_grid(2, 2), 5'000), {{bytes_of(truth.heat)}, truth.passes, true});
+                  fixpoint(on_grid(2, 2), 5'000), {{bytes_of(truth.heat)}, truth.iterations, true});
 }
 
 TEST_CASE("heat in a wide plate, cut off by the bound") {

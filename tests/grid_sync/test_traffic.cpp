@@ -42,12 +42,12 @@ TEST_CASE("a resident run moves its inputs once and its outputs once, however lo
   FELSITE_SKIP_IF(!on_vulkan(), "the reference moves no bytes to a device");
   const ir::Program program = valid_program(kSegments);
   for (const std::uint32_t trips : {0u, 3u, 40u}) {
-    for (const std::uint32_t passes : {1u, 2u, 50u}) {
+    for (const std::uint32_t iterations : {1u, 2u, 50u}) {
       CAPTURE(trips);
-      CAPTURE(passes);
+      CAPTURE(iterations);
       const std::vector<Bytes> inputs{bytes_of(counting(64)), zero_words(64),
                                       bytes_of(Words{trips})};
-      DispatchConfig config = fixpoint(on_grid(8), passes, never());
+      DispatchConfig config = fixpoint(on_grid(8), iterations, never());
       config.grid_sync = GridSync::Resident;
       std::vector<Bytes> slots;
       const Telemetry counts = counted(
@@ -110,7 +110,7 @@ TEST_CASE("what lives across barriers takes memory on the device, and is no traf
   CHECK(counts[Counter::DownloadBytes] == x.size());
 }
 
-TEST_CASE("passes that ran and passes that were spared are counted in every form") {
+TEST_CASE("iterations that ran and iterations that were spared are counted in every form") {
   const ir::Program program = valid_program(
       "program p workgroup(4) { readwrite x: u32[]; let mine = x[local.x]; gridsync;"
       " x[local.x] = mine - min(mine, 1); }");
@@ -122,8 +122,8 @@ TEST_CASE("passes that ran and passes that were spared are counted in every form
     const Telemetry counts = counted([&] {
       must(form.backend->dispatch_borrowed_into(program, std::vector<ByteSpan>{x}, slots, config));
     });
-    CHECK(counts[Counter::PassesRun] == 7);
-    CHECK(counts[Counter::PassesSkipped] == 93);
+    CHECK(counts[Counter::IterationsRun] == 7);
+    CHECK(counts[Counter::IterationsSkipped] == 93);
     CHECK(counts[Counter::InputBytes] == 16);
     CHECK(counts[Counter::OutputBytes] == 16);
   }

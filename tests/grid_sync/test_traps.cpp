@@ -80,7 +80,7 @@ TEST_CASE("a trap in each segment, with its tag, address, invocation and segment
   }
 }
 
-TEST_CASE("a trap in a later pass") {
+TEST_CASE("a trap in a later iteration") {
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[];
     let mine = x[invocation.x];
@@ -114,11 +114,11 @@ TEST_CASE("who returned, and who comes after the end, does not trap") {
   })";
   check_all_forms(text, {}, on_grid(2), {{bytes_of(Words(8, 5))}});
   const char* const converged = R"(program p workgroup(4) {
-    readwrite pass: u32[1];
+    readwrite iteration: u32[1];
     gridsync;
-    if pass[0] == 3 { trap(0, too_far); }
+    if iteration[0] == 3 { trap(0, too_far); }
     gridsync;
-    if invocation.x == 0 { pass[0] = min(pass[0] + 1, 2); }
+    if invocation.x == 0 { iteration[0] = min(iteration[0] + 1, 2); }
   })";
   check_all_forms(converged, {zero_words(1)}, fixpoint(on_grid(2), 64),
                   {{bytes_of(Words{2})}, 3, true});

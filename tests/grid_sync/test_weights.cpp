@@ -50,14 +50,14 @@ void check_ways(std::uint32_t n, std::uint32_t one_in, std::uint64_t seed) {
 
 struct Ranks {
   std::vector<float> rank;
-  std::uint32_t passes = 0;
+  std::uint32_t iterations = 0;
   bool converged = false;
 };
 
 Ranks ranks_of(const std::vector<Words>& linking, const std::vector<float>& share, float base,
                float damping, float small, std::uint32_t bound) {
   Ranks ranks{std::vector<float>(linking.size(), 1.0f)};
-  while (ranks.passes < bound && !ranks.converged) {
+  while (ranks.iterations < bound && !ranks.converged) {
     const std::vector<float> old = ranks.rank;
     ranks.converged = true;
     for (std::size_t i = 0; i < linking.size(); ++i) {
@@ -66,7 +66,7 @@ Ranks ranks_of(const std::vector<Words>& linking, const std::vector<float>& shar
       ranks.rank[i] = base + damping * gained;
       if (std::abs(ranks.rank[i] - old[i]) > small) ranks.converged = false;
     }
-    ++ranks.passes;
+    ++ranks.iterations;
   }
   return ranks;
 }
@@ -86,7 +86,7 @@ void check_ranks(const Graph& graph, float small, std::uint32_t bound) {
                    bytes_of(std::vector<float>(graph.nodes, 1.0f))},
                   fixpoint(on_grid((graph.nodes + 63) / 64), bound, by_flag("changed")),
                   {{bytes_of(truth.rank), bytes_of(Words{truth.converged ? 0u : 1u})},
-                   truth.passes,
+                   truth.iterations,
                    truth.converged});
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("PageRank of a graph with hubs, until the ranks move by less and less"
   for (const float small : {10.0f, 1e-1f, 1e-3f, 1e-5f}) check_ranks(graph, small, 1'000);
 }
 
-TEST_CASE("PageRank that is cut off by the bound, one pass short, or not at all") {
+TEST_CASE("PageRank that is cut off by the bound, one iteration short, or not at all") {
   const Graph graph = lattice(12, 9);
   for (const std::uint32_t bound : {1u, 5u, 12u, 200u}) check_ranks(graph, 1e-4f, bound);
 }

@@ -1,5 +1,6 @@
-// Which trap is reported: of all invocations that trap in the first segment, of the first pass, in
-// which one does, the one with the lowest linear index. The same in every form, on every run.
+// Which trap is reported: of all invocations that trap in the first segment, of the first
+// iteration, in which one does, the one with the lowest linear index. The same in every form, on
+// every run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -228,8 +229,8 @@ TEST_CASE("a way that the device decides: the same order of segments") {
   }
 }
 
-TEST_CASE("an early pass comes before a lower invocation of a later one") {
-  // Each pass counts its elements up; the one that reaches 40 first is the highest.
+TEST_CASE("an early iteration comes before a lower invocation of a later one") {
+  // Each iteration counts its elements up; the one that reaches 40 first is the highest.
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[];
     let i = invocation.x;
@@ -244,7 +245,7 @@ TEST_CASE("an early pass comes before a lower invocation of a later one") {
     check_trap(program, {bytes_of(x)}, fixpoint(on_grid(3), 64, convergence),
                {"forty", 10, {10, 0, 0}});
   }
-  // Many more passes than one submission, or one dispatch, runs.
+  // Many more iterations than one submission, or one dispatch, runs.
   Words long_way(12, 0);
   for (std::uint32_t i = 0; i < 12; ++i) long_way[i] = 40 + (UINT32_MAX - 5000) + i;
   check_trap(program, {bytes_of(long_way)}, fixpoint(on_grid(3), 20'000, never()),
@@ -259,11 +260,11 @@ TEST_CASE("generated programs trap where a plain walk over them says") {
     CAPTURE(seed);
     const std::uint32_t groups = 1 + random.below(6);
     const std::uint32_t count = groups * 8;
-    const std::uint32_t passes = random.chance(2) ? 1 : 2 + random.below(20);
+    const std::uint32_t iterations = random.chance(2) ? 1 : 2 + random.below(20);
     struct Site {
-      std::uint32_t factor, offset, modulus, pass, address, tag;
+      std::uint32_t factor, offset, modulus, iteration, address, tag;
     };
-    // Segments with trap sites. A pass adds one to each element, which begin as zeros.
+    // Segments with trap sites. An iteration adds one to each element, which begin as zeros.
     std::vector<std::vector<Site>> segments(1 + random.below(5));
     std::string text =
         "program p workgroup(8) {\n readwrite x: u32[];\n let i = invocation.x;\n let mine = "
@@ -271,23 +272,25 @@ TEST_CASE("generated programs trap where a plain walk over them says") {
     for (std::size_t s = 0; s < segments.size(); ++s) {
       const std::uint32_t sites = random.below(4);
       for (std::uint32_t k = 0; k < sites; ++k) {
-        Site site{random.below(1000),       random.below(1000),       2 + random.below(3 * count),
-                  random.below(passes + 2), random.below(UINT32_MAX), random.below(3)};
+        Site site{random.below(1000),          random.below(1000),
+                  2 + random.below(3 * count), random.below(iterations + 2),
+                  random.below(UINT32_MAX),    random.below(3)};
         segments[s].push_back(site);
-        text +=
-            fmt::format(" if mine == {} && (i * {} + {}) % {} == 0 {{ trap({}u32 ^ i, tag{}); }}\n",
-                        site.pass, site.factor, site.offset, site.modulus, site.address, site.tag);
+        text += fmt::format(
+            " if mine == {} && (i * {} + {}) % {} == 0 {{ trap({}u32 ^ i, tag{}); }}\n",
+            site.iteration, site.factor, site.offset, site.modulus, site.address, site.tag);
         if (random.chance(3)) text += " barrier;\n";
       }
       text += " gridsync;\n";
     }
     text += " x[i] = mine + 1;\n}\n";
     std::optional<TrapInfo> expected;
-    for (std::uint32_t pass = 0; pass < passes && !expected; ++pass) {
+    for (std::uint32_t iteration = 0; iteration < iterations && !expected; ++iteration) {
       for (std::size_t s = 0; s < segments.size() && !expected; ++s) {
         for (std::uint32_t i = 0; i < count && !expected; ++i) {
           for (const Site& site : segments[s]) {
-            if (site.pass != pass || (i * site.factor + site.offset) % site.modulus != 0) continue;
+            if (site.iteration != iteration || (i * site.factor + site.offset) % site.modulus != 0)
+              continue;
             expected = TrapInfo{fmt::format("tag{}", site.tag), site.address ^ i, {i, 0, 0}};
             break;
           }
@@ -297,11 +300,12 @@ TEST_CASE("generated programs trap where a plain walk over them says") {
     CAPTURE(text);
     const ir::Program program = valid_program(text);
     DispatchConfig config = on_grid(groups);
-    if (passes > 1) config = fixpoint(config, passes, random.chance(2) ? never() : Convergence{});
+    if (iterations > 1)
+      config = fixpoint(config, iterations, random.chance(2) ? never() : Convergence{});
     if (expected) {
       check_trap(program, {zero_words(count)}, config, *expected, 1);
     } else {
-      check_all_forms(program, {zero_words(count)}, config, {{bytes_of(Words(count, passes))}});
+      check_all_forms(program, {zero_words(count)}, config, {{bytes_of(Words(count, iterations))}});
     }
   }
 }

@@ -31,7 +31,7 @@ struct PathName {
   Path path;
   const char* name;
   bool on_resident_buffers;
-  bool is_step;  // there passes, convergence, form and the limit of output bytes do not exist
+  bool is_step;  // there iterations, convergence, form and the limit of output bytes do not exist
 };
 inline constexpr PathName kPaths[] = {
     {Path::Plain, "plain", false, false},

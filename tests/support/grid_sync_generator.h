@@ -29,7 +29,7 @@ inline void ProgramGenerator::choose_grid_sync_shape() {
   }
 }
 
-inline void ProgramGenerator::choose_passes() {
+inline void ProgramGenerator::choose_iterations() {
   config_.grid_override = grid_;
   if (!chance(3)) return;
   config_.fixpoint_iterations = 2 + below(4);

@@ -49,10 +49,10 @@ class Replay {
 
   void run(Section section, std::uint32_t run, const std::vector<PlannedStep>& steps) {
     for (std::uint32_t step = 0; step < steps.size(); ++step) {
-      pass_barriers(section, step);
+      iteration_barriers(section, step);
       make_accesses({section, run, step}, steps[step].accesses);
     }
-    pass_barriers(section, static_cast<std::uint32_t>(steps.size()));
+    iteration_barriers(section, static_cast<std::uint32_t>(steps.size()));
   }
 
   std::vector<Hazard> take_hazards() { return std::move(hazards_); }
@@ -75,7 +75,7 @@ class Replay {
 
   static std::size_t index(Stage stage) { return static_cast<std::size_t>(stage); }
 
-  void pass_barriers(Section section, std::uint32_t before) {
+  void iteration_barriers(Section section, std::uint32_t before) {
     const auto here = barriers_.find({section, before});
     if (here == barriers_.end()) return;
     for (const PlannedBarrier* barrier : here->second) {

@@ -30,7 +30,7 @@ class NaiveEvaluator {
     }
   }
 
-  // One pass; the next one goes on with what it left.
+  // One iteration; the next one goes on with what it left.
   std::vector<Bytes> run() {
     groups_.clear();
     const auto& size = program_.workgroup_size();

@@ -22,7 +22,7 @@ class ProgramGenerator {
   using Type = ir::Type;
 
   // Wide: independent workgroups, and so many of them that it pays to run them in parallel.
-  // GridSync: grid barriers in loops and ifs of all kinds, some in several passes.
+  // GridSync: grid barriers in loops and ifs of all kinds, some in several iterations.
   enum class Kind : std::uint8_t { Plain, Subgroups, Wide, GridSync };
 
   explicit ProgramGenerator(std::uint64_t seed, Kind kind = Kind::Plain)
@@ -45,7 +45,7 @@ class ProgramGenerator {
 
   std::string text();
   std::array<std::uint32_t, 3> grid() const { return grid_; }
-  // How it is run: on its grid, in as many passes.
+  // How it is run: on its grid, in as many iterations.
   const DispatchConfig& config() const { return config_; }
   const std::vector<Bytes>& inputs() const { return inputs_; }
 
@@ -121,7 +121,7 @@ class ProgramGenerator {
 
   // Of grid_sync_generator.h.
   void choose_grid_sync_shape();
-  void choose_passes();
+  void choose_iterations();
   void grid_sequence(unsigned nest);
   void grid_loop(unsigned nest);
   void grid_if(unsigned nest);
@@ -225,7 +225,7 @@ inline std::string ProgramGenerator::text() {
     declare("writeonly", "blind", all, Mode::Private, false, false, any_type());
   if (grid_sync_) {
     line(fmt::format("output witness: u32[{}];", all));
-    choose_passes();
+    choose_iterations();
   }
   for (std::uint32_t i = one_group_fits_ ? 0 : below(3); i > 0; --i) {
     declare("workgroup", "shared", lanes, Mode::Private, true, false, any_type());

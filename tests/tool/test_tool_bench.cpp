@@ -100,7 +100,7 @@ TEST_CASE("bench rows that need a device are skipped with the reason where there
                                       "device_memory_large",
                                       "cold_start",
                                       "closure_vs_raw",
-                                      "skipped_passes",
+                                      "skipped_iterations",
                                       "segments_vs_raw",
                                       "segments_scaling",
                                       "chain_fixpoint",

@@ -198,13 +198,13 @@ TEST_CASE("a fixpoint ends when nothing changes, when the flag stays clear, or a
   const std::string grid = "grid: 1 workgroup of 1, for the 1 element of `x`\n";
   const Outcome flagged = with({"--fixpoint", "20", "--convergence", "flag:changed"});
   CHECK(flagged.out == "x = 5\n");
-  CHECK(flagged.err == grid + "6 passes, converged\n");
+  CHECK(flagged.err == grid + "6 iterations, converged\n");
   const Outcome compared = with({"--fixpoint", "20"});
   CHECK(compared.out == "x = 5\n");
-  CHECK(compared.err == grid + "6 passes, converged\n");
+  CHECK(compared.err == grid + "6 iterations, converged\n");
   const Outcome bound = with({"--fixpoint", "3"});
   CHECK(bound.out == "x = 3\n");
-  CHECK(bound.err == grid + "3 passes, not converged\n");
+  CHECK(bound.err == grid + "3 iterations, not converged\n");
   CHECK(with({"--fixpoint", "20", "--convergence", "none"}).err ==
-        grid + "20 passes, not converged\n");
+        grid + "20 iterations, not converged\n");
 }

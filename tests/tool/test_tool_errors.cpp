@@ -67,7 +67,7 @@ TEST_CASE("option values that are wrong by themselves are usage errors") {
   }
   check_refused(run_saxpy({"--grid"}), kUsage, "--grid");
   for (const char* text : {"0", "00"}) {
-    check_refused(run_saxpy({"--fixpoint", text}), kUsage, "is no pass at all");
+    check_refused(run_saxpy({"--fixpoint", text}), kUsage, "is no iteration at all");
   }
   for (const char* text : {"0", "64,0", "1,1,0"}) {
     check_refused(run_saxpy({"--workgroup", text}), kUsage, "has a 0, and would run nothing");

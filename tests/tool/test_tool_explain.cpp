@@ -151,7 +151,7 @@ TEST_CASE("explain --json has the whole explanation") {
   CHECK(body["order"][1]["kind"] == "repeat");
   CHECK(body["order"][1]["trips"] == 6);
   CHECK(body["spills"][0]["value"] == "left");
-  CHECK(body["traffic"]["host_split_pass"]["up"]["bytes"] == 4248);
+  CHECK(body["traffic"]["host_split_iteration"]["up"]["bytes"] == 4248);
   CHECK(json::parse(explain("prefix_scan", {"--json"}).out)["grid"].is_null());
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("explain reads a program from standard input, and reports what is wron
   check_refused(explain("prefix_scan", {"-i", "x=@/dev/null/none"}), kProgram, "/dev/null/none");
   check_refused(explain("prefix_scan", {"--html", "/dev/null/page.html"}), kProgram,
                 "/dev/null/page.html");
-  check_refused(explain("prefix_scan", {"--fixpoint", "0"}), kUsage, "no pass at all");
+  check_refused(explain("prefix_scan", {"--fixpoint", "0"}), kUsage, "no iteration at all");
   check_refused(explain("prefix_scan", {"--bogus"}), kUsage, "--bogus");
   check_refused(explain("prefix_scan", {"--backend", "reference", "--mask", "none"}), kUsage,
                 "--mask is for --backend vulkan");

@@ -65,7 +65,7 @@ TEST_CASE("a fixpoint that does not converge is exit code 1 where convergence is
   CHECK(climb({"--fixpoint", "6", "--require-convergence"}).out == "x = 5\n");
   CHECK(climb({"--fixpoint", "5"}).code == 0);
   check_refused(climb({"--fixpoint", "5", "--require-convergence"}), kProgram,
-                "The fixpoint did not converge in 5 passes.");
+                "The fixpoint did not converge in 5 iterations.");
   const Outcome body = climb({"--fixpoint", "5", "--require-convergence", "--json"});
   CHECK(body.code == kProgram);
   CHECK(json::parse(body.out)["error"]["name"] == "DispatchFailed");

@@ -284,7 +284,7 @@ TEST_CASE("results as JSON") {
   CHECK(outcome.code == 0);
   const json body = json::parse(outcome.out);
   CHECK(body["program"] == "two");
-  CHECK(body["passes_run"] == 1);
+  CHECK(body["iterations_run"] == 1);
   CHECK(body["converged"] == false);
   CHECK(body["wall_ns"].is_number_unsigned());
   CHECK(body["outputs"]["bytes"]["type"] == "i8");
@@ -308,11 +308,11 @@ TEST_CASE("JSON tells of a fixpoint") {
   const Sample sample = sample_named("reachability");
   const json converged = json::parse(run_sample(sample, {"--json"}).out);
   CHECK(converged["converged"] == true);
-  CHECK(converged["passes_run"].get<int>() >= 2);
-  CHECK(converged["passes_run"].get<int>() <= 16);
+  CHECK(converged["iterations_run"].get<int>() >= 2);
+  CHECK(converged["iterations_run"].get<int>() <= 16);
   const json bound = json::parse(run_sample(sample, {"--json", "--convergence", "none"}).out);
   CHECK(bound["converged"] == false);
-  CHECK(bound["passes_run"] == 16);
+  CHECK(bound["iterations_run"] == 16);
 }
 
 TEST_CASE("errors and findings as JSON") {

@@ -96,9 +96,9 @@ TEST_CASE("saxpy gives the same with another workgroup size") {
   check_expected(sample, run_sample(sample, {"--workgroup", "4", "--grid", "2"}));
 }
 
-TEST_CASE("reachability says how many passes it took and that it converged") {
+TEST_CASE("reachability says how many iterations it took and that it converged") {
   const Outcome outcome = run_sample(sample_named("reachability"));
-  CHECK(contains(outcome.err, " passes, converged\n"));
+  CHECK(contains(outcome.err, " iterations, converged\n"));
 }
 
 TEST_CASE("checked_divide traps at a zero divisor") {

@@ -15,7 +15,7 @@ TEST_CASE("--timing tells what was measured, and what was not") {
       outcome.err.starts_with("grid: 1 workgroup of 64, for the 8 elements of `x`\n"
                               "ran on       reference interpreter, backend reference\nwall  "));
   CHECK(contains(outcome.err, "\ndevice       not measured\n"));
-  CHECK(contains(outcome.err, "\npasses       1\n"));
+  CHECK(contains(outcome.err, "\niterations   1\n"));
   CHECK(contains(outcome.err, "\nlaunches     1\n"));
   CHECK(contains(outcome.err, "\nbytes up     68\n"));
   CHECK(contains(outcome.err, "\nbytes down   32\n"));
@@ -24,11 +24,11 @@ TEST_CASE("--timing tells what was measured, and what was not") {
 
 TEST_CASE("--timing of a fixpoint tells how it ended, once") {
   const Outcome outcome = run_sample(sample_named("reachability"), {"--timing"});
-  CHECK(contains(outcome.err, "\npasses       4, converged\n"));
-  CHECK(!contains(outcome.err, "4 passes"));
+  CHECK(contains(outcome.err, "\niterations   4, converged\n"));
+  CHECK(!contains(outcome.err, "4 iterations"));
   const Outcome bound =
       run_sample(sample_named("reachability"), {"--timing", "--convergence", "none"});
-  CHECK(contains(bound.err, "\npasses       16, not converged\n"));
+  CHECK(contains(bound.err, "\niterations   16, not converged\n"));
 }
 
 TEST_CASE("--timing gives sizes in readable units, and exact") {
@@ -44,7 +44,7 @@ TEST_CASE("--timing as JSON: what was not measured is null") {
   const json timing = json::parse(outcome.out)["timing"];
   CHECK(timing["wall_ns"].is_number_unsigned());
   CHECK(timing.at("device_ns").is_null());
-  CHECK(timing["passes_run"] == 1);
+  CHECK(timing["iterations_run"] == 1);
   CHECK(timing["converged"] == false);
   CHECK(timing["launches"] == 1);
   CHECK(timing["upload_bytes"] == 68);
@@ -79,11 +79,11 @@ TEST_CASE("trace writes to a file, and shows the results as run does") {
   check_expected(sample, outcome);
   CHECK(outcome.err ==
         "grid: 1 workgroup of 32, for the 8 elements of `reach`\n"
-        "4 passes, converged\ntrace: written to " +
+        "4 iterations, converged\ntrace: written to " +
             file + "; open it in ui.perfetto.dev or in chrome://tracing\n");
-  const auto passes = device_slices(read_trace(scratch.read("trace.json")), "reference");
-  REQUIRE(passes.size() == 4);
-  for (const TraceSlice& pass : passes) CHECK(pass.name == "reachability");
+  const auto iterations = device_slices(read_trace(scratch.read("trace.json")), "reference");
+  REQUIRE(iterations.size() == 4);
+  for (const TraceSlice& iteration : iterations) CHECK(iteration.name == "reachability");
   const Outcome as_json =
       run_tool({"trace", sample.path, "--marked", "--to", file, "--json", "--timing"});
   CHECK(json::parse(as_json.out)["timing"]["launches"] == 4);

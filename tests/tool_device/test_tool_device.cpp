@@ -49,7 +49,7 @@ TEST_CASE("without --check nothing is said; with --json it is told") {
   CHECK(plain.err == "grid: 1 workgroup of 64, for the 8 elements of `x`\n");
   const json body = json::parse(run_checked(saxpy, {"--json"}).out);
   CHECK(body["checked"] == true);
-  CHECK(body["passes_run"] == 1);
+  CHECK(body["iterations_run"] == 1);
 }
 
 TEST_CASE("a device that differs from the reference is reported with place and bits") {

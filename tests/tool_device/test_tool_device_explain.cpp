@@ -26,11 +26,11 @@ TEST_CASE("launches and traffic of both paths are those that a run counts") {
       CAPTURE(form);
       const json said = output_of("explain", sample, {"--grid-sync", form});
       const json ran = output_of("run", sample, {"--grid-sync", form, "--timing"}).at("timing");
-      const auto passes = ran.at("passes_run").get<std::uint64_t>();
-      CHECK(ran.at("launches") == passes * said.at("launches").get<std::uint64_t>());
+      const auto iterations = ran.at("iterations_run").get<std::uint64_t>();
+      CHECK(ran.at("launches") == iterations * said.at("launches").get<std::uint64_t>());
       const bool split = form == "host-split";
-      const json& moved = said.at("traffic").at(split ? "host_split_pass" : "resident");
-      const std::uint64_t times = split ? passes : 1;
+      const json& moved = said.at("traffic").at(split ? "host_split_iteration" : "resident");
+      const std::uint64_t times = split ? iterations : 1;
       CHECK(ran.at("upload_bytes") == times * bytes(moved.at("up")));
       CHECK(ran.at("download_bytes") == times * bytes(moved.at("down")));
     }

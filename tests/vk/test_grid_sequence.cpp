@@ -1,5 +1,5 @@
-// Barriers between the segments, passes and ways of programs with grid barriers: the oracle finds
-// nothing unordered, and misses none that is taken away.
+// Barriers between the segments, iterations and ways of programs with grid barriers: the oracle
+// finds nothing unordered, and misses none that is taken away.
 #include <fmt/format.h>
 
 #include <array>

@@ -213,9 +213,9 @@ TEST_CASE("a grid that would take years is refused at once") {
           ErrorCode::UnsupportedFeature);
     CHECK(code_of(backend->dispatch_resident(program, std::vector{o}, config)) ==
           ErrorCode::UnsupportedFeature);
-    DispatchConfig passes = config;
-    passes.fixpoint_iterations = 2;
-    CHECK(code_of(backend->dispatch(program, {zero_words(1)}, passes)) ==
+    DispatchConfig iterations = config;
+    iterations.fixpoint_iterations = 2;
+    CHECK(code_of(backend->dispatch(program, {zero_words(1)}, iterations)) ==
           ErrorCode::UnsupportedFeature);
   }
 }
@@ -234,7 +234,7 @@ TEST_CASE("many runs of a block, more than are submitted at once, are all run an
         must(backend->submit_resident({.repeated = {&step, 1}, .count = kRuns, .reads = {&read, 1}},
                                       outputs, {.profile = profile}));
     CHECK(words_of(outputs[0]) == Words{kRuns});
-    CHECK(timing.passes_run == kRuns);
+    CHECK(timing.iterations_run == kRuns);
     CHECK(timing.device_ns.has_value() == profile);
   }
 }

@@ -100,24 +100,24 @@ class KernelWriter {
   void tell(Id words, Word index, Word value);
   Word told(Id words, Word index);
 
-  // passes.cpp: many passes over the program in one dispatch
-  void write_passes(const PassLoop& loop);
-  void begin_passes(const PassLoop& loop);
-  void write_pass();
-  void end_pass(const PassLoop& loop);
-  void look_for_changes(const PassLoop& loop);
-  bool sees_change_at_once(const PassLoop& loop) const;
-  Word turn_of_changes(const PassLoop& loop);
+  // iterations.cpp: many iterations over the program in one dispatch
+  void write_iterations(const IterationLoop& loop);
+  void begin_iterations(const IterationLoop& loop);
+  void write_iteration();
+  void end_iteration(const IterationLoop& loop);
+  void look_for_changes(const IterationLoop& loop);
+  bool sees_change_at_once(const IterationLoop& loop) const;
+  Word turn_of_changes(const IterationLoop& loop);
   template <class Body>
   void each_shared(ir::BufferId buffer, Body body);
 
-  // pass_cost.cpp: what passes take of a driver's loop budget
+  // iteration_cost.cpp: what iterations take of a driver's loop budget
   void begin_counting();
   void count_trips(ir::NodeId loop, Word from, Word to);
   void count_open_loops();
   void share_counts();
-  Flag fits_another_pass(const PassLoop& loop, Word ran);
-  Word cost_of_pass(const PassLoop& loop);
+  Flag fits_another_iteration(const IterationLoop& loop, Word ran);
+  Word cost_of_iteration(const IterationLoop& loop);
   Word cost_of(ir::NodeRange range, bool in_run);
   Word cost_of_node(ir::NodeId id, bool in_run);
   Word trips_of_loop(ir::NodeId id);
@@ -151,14 +151,15 @@ class KernelWriter {
     Word from;
     Word index;
   };
-  // Of the loop of the passes: variables of the entry point, the same in all lanes.
-  struct PassState {
+  // Of the loop of the iterations: variables of the entry point, the same in all lanes.
+  struct IterationState {
     Id left = 0;
     Id ran = 0;
     Id goes_on = 0;
     Id converged = 0;
-    Id spent = 0;    // of the loop budget
-    Id changes = 0;  // workgroup memory: whether a pass changed something, for every other pass
+    Id spent = 0;  // of the loop budget
+    Id changes =
+        0;  // workgroup memory: whether an iteration changed something, for every other iteration
   };
 
   Emitter& e_;
@@ -181,7 +182,7 @@ class KernelWriter {
   Id turn_ = 0;             // where a lane has several invocations, which of them is at work
   Id agreed_word_ = 0;      // workgroup memory through which running invocations tell the others
   Id exchange_memory_ = 0;  // workgroup memory of emulated subgroups
-  PassState pass_;
+  IterationState iteration_;
   std::vector<OpenLoop> open_loops_;
   // Of loops whose trips are counted, the most at a time: of this invocation, what it has told of
   // them, and of the workgroup.

@@ -33,10 +33,11 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   }
   plan.runs = plan_runs(program, plan.nodes, uniformity, plan.folding);
   std::optional<std::uint32_t> taken = 0;  // of the loop budget
-  if (segment.one_workgroup && segment.one_workgroup->passes) {
-    plan.passes = plan_passes(segment, mask);
-    const auto& changed = segment.one_workgroup->passes->changed;
-    taken = trips_around_pass(segment, plan.lanes) * 2;  // before the first pass, and behind it
+  if (segment.one_workgroup && segment.one_workgroup->iterations) {
+    plan.iterations = plan_iterations(segment, mask);
+    const auto& changed = segment.one_workgroup->iterations->changed;
+    taken = trips_around_iteration(segment, plan.lanes) *
+            2;  // before the first iteration, and behind it
     if (changed && program.buffer(*changed).count == 0) taken.reset();
   }
   plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);

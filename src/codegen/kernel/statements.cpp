@@ -41,8 +41,8 @@ Id KernelWriter::write() {
     e_.store(closed_, e_.flag(false).id);
     interface_.set_closed(closed_);
   }
-  if (segment_.one_workgroup && segment_.one_workgroup->passes) {
-    write_passes(*segment_.one_workgroup->passes);
+  if (segment_.one_workgroup && segment_.one_workgroup->iterations) {
+    write_iterations(*segment_.one_workgroup->iterations);
   } else {
     buffers_.zero_workgroup_memory(plan_.zeroed);
     write_whole();

@@ -10,11 +10,11 @@ MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes) {
   use.written.assign(program.buffers().size(), false);
   for (const ir::BufferId id : effects.writes) use.written[id] = true;
   for (const ir::BufferId id : effects.atomics) use.written[id] = true;
-  const bool in_passes = segment.one_workgroup && segment.one_workgroup->passes;
-  if (in_passes) {
-    const PassLoop& passes = *segment.one_workgroup->passes;
-    use.written[passes.control] = true;
-    if (passes.changed) use.written[*passes.changed] = true;
+  const bool in_iterations = segment.one_workgroup && segment.one_workgroup->iterations;
+  if (in_iterations) {
+    const IterationLoop& iterations = *segment.one_workgroup->iterations;
+    use.written[iterations.control] = true;
+    if (iterations.changed) use.written[*iterations.changed] = true;
   }
   std::vector<bool> used = use.written;
   for (const ir::BufferId id : effects.reads) used[id] = true;
@@ -24,8 +24,8 @@ MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes) {
     }
   }
   use.invocations_communicate = program.facts().has_barrier || program.facts().has_grid_sync ||
-                                program.facts().has_atomics || in_passes;
-  use.workgroup_memory = !use.workgroup_buffers.empty() || in_passes;
+                                program.facts().has_atomics || in_iterations;
+  use.workgroup_memory = !use.workgroup_buffers.empty() || in_iterations;
   return use;
 }
 

@@ -50,17 +50,17 @@ inline constexpr std::uint32_t kTurnLoops = 5;
 // Whether there are loops in it whose trips cannot be told from the nodes of the entry.
 bool has_untold_loops(const ir::Program& program);
 
-// How many passes one dispatch may run on a driver with a loop budget.
-struct PassPlan {
+// How many iterations one dispatch may run on a driver with a loop budget.
+struct IterationPlan {
   bool limited = false;   // there is a budget
-  bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one pass
+  bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one iteration
   std::vector<std::uint32_t> counted;  // by NodeId, of loops whose trips are counted: 1, 2, ...
   std::uint32_t counted_loops = 0;
 };
-PassPlan plan_passes(const Segment& segment, const Capabilities& mask);
-// Loop trips around a pass, at most: for zeros, and of the loop of the passes itself. Without those
-// for a buffer whose length is not known.
-std::uint32_t trips_around_pass(const Segment& segment, std::uint32_t lanes);
+IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask);
+// Loop trips around an iteration, at most: for zeros, and of the loop of the iterations itself.
+// Without those for a buffer whose length is not known.
+std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes);
 
 MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
 // Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.
@@ -77,7 +77,7 @@ struct Plan {
   std::uint32_t turns = 1;  // invocations of a lane
   IndexBounds bounds;
   LoopPlan loops;
-  PassPlan passes;
+  IterationPlan iterations;
   RunPlan runs;
   MemoryUse memory;
   std::vector<ir::BufferId> zeroed;

@@ -111,28 +111,29 @@ bool is_word_storage(const ir::BufferDecl& buffer) {
          (buffer.access == ir::Access::ReadWrite || buffer.access == ir::Access::WriteOnly);
 }
 
-Result<void> check_passes(const Segment& segment, const PassLoop& passes) {
+Result<void> check_iterations(const Segment& segment, const IterationLoop& iterations) {
   const ir::Program& program = segment.program;
   const std::size_t buffers = program.buffers().size();
-  if (passes.control >= buffers || (passes.changed && *passes.changed >= buffers)) {
-    return refuse(program, "A buffer of the passes is no buffer of the program.",
+  if (iterations.control >= buffers || (iterations.changed && *iterations.changed >= buffers)) {
+    return refuse(program, "A buffer of the iterations is no buffer of the program.",
                   "name one of its buffers.");
   }
-  const ir::BufferDecl& control = program.buffer(passes.control);
+  const ir::BufferDecl& control = program.buffer(iterations.control);
   const ir::Effects effects = ir::effects_of(program, program.entry());
-  bool is_used = passes.changed == passes.control || segment.parameters == passes.control;
+  bool is_used =
+      iterations.changed == iterations.control || segment.parameters == iterations.control;
   for (const auto* list : {&effects.reads, &effects.writes, &effects.atomics}) {
-    is_used = is_used || std::ranges::binary_search(*list, passes.control);
+    is_used = is_used || std::ranges::binary_search(*list, iterations.control);
   }
   if (is_used || control.access != ir::Access::ReadWrite || control.element != ir::Type::U32 ||
       control.count != 4) {
-    return refuse(program, fmt::format("`{}` cannot control the passes.", control.name),
+    return refuse(program, fmt::format("`{}` cannot control the iterations.", control.name),
                   "declare a readwrite u32[4] that nothing else uses.");
   }
-  if (!passes.changed || is_word_storage(program.buffer(*passes.changed))) return {};
+  if (!iterations.changed || is_word_storage(program.buffer(*iterations.changed))) return {};
   return refuse(program,
-                fmt::format("`{}` cannot tell whether a pass changed something.",
-                            program.buffer(*passes.changed).name),
+                fmt::format("`{}` cannot tell whether an iteration changed something.",
+                            program.buffer(*iterations.changed).name),
                 "use a u32 buffer that the program can write.");
 }
 
@@ -145,8 +146,8 @@ Result<void> check_one_workgroup(const Segment& segment) {
     return refuse(segment.program, "A grid without workgroups cannot run as one.",
                   "give each axis at least one workgroup.");
   }
-  const auto& passes = segment.one_workgroup->passes;
-  return passes ? check_passes(segment, *passes) : Result<void>{};
+  const auto& iterations = segment.one_workgroup->iterations;
+  return iterations ? check_iterations(segment, *iterations) : Result<void>{};
 }
 
 }  // namespace

@@ -163,8 +163,8 @@ Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentHandle> resources,
                                              const DispatchConfig& config) {
   FELSITE_CHECK(check_resident_config(program, config));
-  if (dispatch::looks_after_passes(program, config)) {
-    return dispatch_resident_passes(program, resources, config);
+  if (dispatch::looks_after_iterations(program, config)) {
+    return dispatch_resident_iterations(program, resources, config);
   }
   const ResidentStep step = dispatch::step_of(program, resources, config);
   std::vector<Bytes> nothing;

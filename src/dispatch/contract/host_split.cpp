@@ -67,17 +67,17 @@ class HostSplit {
     }
     for (const ByteSpan input : inputs_) count(Counter::InputBytes, input.size());
     DispatchTiming total;
-    while (total.passes_run < bound_ && !total.converged) {
+    while (total.iterations_run < bound_ && !total.converged) {
       if (has_flag()) clear_flag();
       if (compares()) save_state();
       FELSITE_CHECK(find_grid());
-      FELSITE_CHECK(one_pass(total));
-      ++total.passes_run;
+      FELSITE_CHECK(one_iteration(total));
+      ++total.iterations_run;
       if (compares()) total.converged = state_is_as_saved();
       if (has_flag()) total.converged = all_zero(live_[flag()].bytes());
     }
-    count(Counter::PassesRun, total.passes_run);
-    if (total.converged) count(Counter::PassesSkipped, bound_ - total.passes_run);
+    count(Counter::IterationsRun, total.iterations_run);
+    if (total.converged) count(Counter::IterationsSkipped, bound_ - total.iterations_run);
     gather(outputs);
     total.wall_ns = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
@@ -92,7 +92,7 @@ class HostSplit {
   // Where the host cannot tell the way, segments store what they decide. The plan also depends on
   // how many words of all invocations fit one binding.
   Result<void> make_plan() {
-    GridSyncOptions options{.many_passes = bound_ > 1, .words_per_spill = words_per_spill_};
+    GridSyncOptions options{.many_iterations = bound_ > 1, .words_per_spill = words_per_spill_};
     auto cut = plan_grid_sync(program_, options);
     if (cut && !cut->host_knows_way) {
       options.store_choices = true;
@@ -145,7 +145,7 @@ class HostSplit {
     return {};
   }
 
-  // What the program can change is the state that a pass starts from.
+  // What the program can change is the state that an iteration starts from.
   void save_state() {
     saved_.resize(plan_.evolving.size());
     for (std::size_t i = 0; i < saved_.size(); ++i) {
@@ -172,7 +172,7 @@ class HostSplit {
     return lengths;
   }
 
-  Result<void> one_pass(DispatchTiming& total) {
+  Result<void> one_iteration(DispatchTiming& total) {
     GridWalk walk(plan_, lengths(), grid_);
     choices_.assign(plan_.choice_words, 0);
     std::optional<std::uint32_t> at = 0;
@@ -260,10 +260,10 @@ class HostSplit {
     std::vector<std::uint64_t> segments = std::move(total.step_device_ns);
     segments.resize(timing->device_ns ? plan_.segments.size() : 0);
     if (timing->device_ns) segments[number] += *timing->device_ns;
-    const std::uint32_t passes = total.passes_run;
+    const std::uint32_t iterations = total.iterations_run;
     total = std::exchange(launched_any_, true) ? sum(total, *timing) : std::move(*timing);
     total.step_device_ns = std::move(segments);
-    total.passes_run = passes;
+    total.iterations_run = iterations;
     total.converged = false;
     return {};
   }
@@ -316,7 +316,7 @@ class HostSplit {
   Grid grid_{};
   std::vector<Live> live_;  // by BufferId
   std::vector<Added> added_;
-  std::vector<Bytes> saved_;  // in the order of GridSyncPlan::evolving: before the pass
+  std::vector<Bytes> saved_;  // in the order of GridSyncPlan::evolving: before the iteration
   bool launched_any_ = false;
   std::vector<std::uint32_t> choices_;
   std::vector<Bytes> slots_;  // of the segments, used again by each

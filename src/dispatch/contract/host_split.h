@@ -27,15 +27,15 @@ struct SegmentRunner {
 struct SplitParts {
   const GridSyncPlan& plan;
   const BindingPlan& bindings;
-  bool compares = false;  // whether each pass is compared with the one before
+  bool compares = false;  // whether each iteration is compared with the one before
 };
 // What is kept across barriers, or why it does not fit. Beside the results it is there once for a
-// segment and once from it, and so is the state that a pass is compared with.
+// segment and once from it, and so is the state that an iteration is compared with.
 Result<KeptSizes> size_split(const SplitParts& parts, const std::array<std::uint32_t, 3>& grid,
                              const KeptLimits& limits);
 
-// The bytes, passes and errors of a dispatch that runs grid barriers natively. The caller's inputs
-// stay where they are; only what segments change is the host's own.
+// The bytes, iterations and errors of a dispatch that runs grid barriers natively. The caller's
+// inputs stay where they are; only what segments change is the host's own.
 Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,
                                            std::span<const ByteSpan> inputs,
                                            std::vector<Bytes>& outputs,

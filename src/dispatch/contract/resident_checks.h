@@ -13,7 +13,7 @@ namespace felsite::dispatch {
 // InvalidHandle for a buffer that another kind of backend made.
 Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend);
 
-// The same program and configuration as a step, and back. A step has no passes.
+// The same program and configuration as a step, and back. A step has no iterations.
 ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
                      const DispatchConfig& config);
 DispatchConfig config_of(const ResidentStep& step);
@@ -22,8 +22,8 @@ DispatchConfig config_of(const ResidentStep& step);
 Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
                                    const DeviceProfile& device);
 
-// Grid barriers, passes, or a flag to clear before the only one and to look at after it.
-bool looks_after_passes(const ir::Program& program, const DispatchConfig& config);
+// Grid barriers, iterations, or a flag to clear before the only one and to look at after it.
+bool looks_after_iterations(const ir::Program& program, const DispatchConfig& config);
 
 Error host_split_on_resident(const ir::Program& program);
 

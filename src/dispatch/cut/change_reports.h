@@ -1,4 +1,4 @@
-// Which stores can tell by themselves whether a pass changes their buffer.
+// Which stores can tell by themselves whether an iteration changes their buffer.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ struct ChangeReports {
 };
 
 // A buffer that one statement stores to, each invocation at its own place and at most once in a
-// pass, is changed by the pass exactly if such a store changes something. Others have to be
-// compared. `evolving`: the storage buffers that a pass may change.
+// iteration, is changed by the iteration exactly if such a store changes something. Others have to
+// be compared. `evolving`: the storage buffers that an iteration may change.
 ChangeReports find_change_reports(const ir::Program& program,
                                   const std::vector<ir::BufferId>& evolving,
                                   const GridSyncOptions& options);

@@ -309,9 +309,9 @@ class Planner {
     }
   }
 
-  // What a kernel that runs its passes itself has to compare.
+  // What a kernel that runs its iterations itself has to compare.
   void find_compared() {
-    if (!options_.passes_in_kernel || !options_.report_changes) return;
+    if (!options_.iterations_in_kernel || !options_.report_changes) return;
     std::ranges::set_difference(plan_.evolving, reports_.buffers, std::back_inserter(compared_));
   }
 
@@ -431,8 +431,8 @@ std::string_view to_string(SegmentBuffer::Kind kind) {
       return "changed";
     case SegmentBuffer::Kind::Before:
       return "before";
-    case SegmentBuffer::Kind::Passes:
-      return "passes";
+    case SegmentBuffer::Kind::Iterations:
+      return "iterations";
   }
   return "?";
 }

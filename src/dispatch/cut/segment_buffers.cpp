@@ -96,13 +96,13 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
     for (const BufferId id : *list) name(id);
   }
   for (const BufferId id : d_.compared) name(id);
-  if (d_.options.passes_in_kernel && d_.options.report_changes) uses.stores_reports = true;
+  if (d_.options.iterations_in_kernel && d_.options.report_changes) uses.stores_reports = true;
   std::ranges::sort(uses.buffers);
   return uses;
 }
 
 // An output that nothing has written yet is zeros and takes no bytes; one that an earlier segment,
-// trip or pass has written is handed on. Every other buffer has the caller's bytes, of which a
+// trip or iteration has written is handed on. Every other buffer has the caller's bytes, of which a
 // segment that only writes must not lose any. No segment carries output flags.
 ir::BufferDecl SegmentWriter::declaration(std::uint32_t segment, BufferId id) const {
   ir::BufferDecl buffer = program_.buffer(id);
@@ -120,8 +120,8 @@ ir::BufferDecl SegmentWriter::declaration(std::uint32_t segment, BufferId id) co
     if (buffer.access != Access::Uniform) buffer.access = Access::ReadOnly;
     return buffer;
   }
-  const bool is_fresh = is_output && d_.first_writer[id] == segment && !d_.options.many_passes &&
-                        d_.cut.segments[segment].repeats.empty();
+  const bool is_fresh = is_output && d_.first_writer[id] == segment &&
+                        !d_.options.many_iterations && d_.cut.segments[segment].repeats.empty();
   const bool reads = has(effects.reads) || has(effects.atomics);
   buffer.access = is_fresh && !reads ? Access::WriteOnly : Access::ReadWrite;
   return buffer;
@@ -198,8 +198,8 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     before_.emplace_back(id, add_own(Kind::Before, "before_" + program_.buffer(id).name,
                                      program_.buffer(id).element, 0, Access::ReadWrite, id));
   }
-  if (d_.options.passes_in_kernel) {
-    add_own(Kind::Passes, "passes", ir::Type::U32, 4, Access::ReadWrite);
+  if (d_.options.iterations_in_kernel) {
+    add_own(Kind::Iterations, "iterations", ir::Type::U32, 4, Access::ReadWrite);
   }
   for (const auto* list : {&d_.kept[segment].restored, &d_.kept[segment].saved}) {
     for (const BufferId id : *list) {

@@ -350,7 +350,7 @@ ExprId SegmentWriter::as_bits(ir::Type element, ExprId value) {
   return value;
 }
 
-// At the end of a pass that the kernel runs itself: all invocations together look through the
+// At the end of an iteration that the kernel runs itself: all invocations together look through the
 // buffers that no store reports on.
 void SegmentWriter::compare_state() {
   if (before_.empty()) return;
@@ -386,8 +386,8 @@ void SegmentWriter::compare_buffer(BufferId buffer) {
   out().close();
 }
 
-// The only store to the element in a pass: whether it changes anything is whether the pass does.
-// What was there before is loaded once, also for the new value.
+// The only store to the element in an iteration: whether it changes anything is whether the
+// iteration does. What was there before is loaded once, also for the new value.
 void SegmentWriter::report_store(NodeId id) {
   const ir::Node& node = program_.node(id);
   const ir::Type element = program_.buffer(node.ref).element;

@@ -25,7 +25,7 @@ struct SegmentDecisions {
   const std::vector<KeptInSegment>& kept;   // by segment
   const ChangeReports& reports;
   const std::vector<std::uint32_t>& first_writer;  // by BufferId: the first segment that changes it
-  const std::vector<ir::BufferId>& compared;       // by a kernel that runs its passes itself
+  const std::vector<ir::BufferId>& compared;       // by a kernel that runs its iterations itself
   const GridSyncOptions& options;
 };
 

@@ -36,7 +36,7 @@ class Explainer {
         config_(config),
         inputs_(inputs),
         device_(device),
-        passes_(config.fixpoint_iterations.value_or(1)) {}
+        iterations_(config.fixpoint_iterations.value_or(1)) {}
 
   Result<Explanation> run() {
     FELSITE_CHECK(dispatch::check_choices(program_, config_));
@@ -143,8 +143,9 @@ class Explainer {
   }
 
   GridSyncOptions options(bool for_device, bool store_choices) const {
-    const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
-    return {.many_passes = passes_ > 1,
+    const bool compares =
+        config_.convergence.kind == Convergence::Kind::Automatic && iterations_ > 1;
+    return {.many_iterations = iterations_ > 1,
             .report_changes = for_device && compares,
             .store_choices = store_choices,
             .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
@@ -173,7 +174,8 @@ class Explainer {
       sizes = dispatch::size_kept(plan, grid_, {device_bytes(), binding_bytes()});
     }
     if (route == Route::HostSplit) {
-      const bool compares = config_.convergence.kind == Convergence::Kind::Automatic && passes_ > 1;
+      const bool compares =
+          config_.convergence.kind == Convergence::Kind::Automatic && iterations_ > 1;
       // A device's split is handed on by the host.
       const std::uint64_t memory =
           device_.grid_sync ? device_bytes() : base::default_memory_limit();
@@ -210,7 +212,7 @@ class Explainer {
     FELSITE_TRY(const auto split, cut(false));
     FELSITE_CHECK(check_kept(*plan, split, route));
     explain_plan(*plan, route);
-    dispatch::add_split_traffic(split, sizes_, visits_, passes_, out_.segments, out_.traffic);
+    dispatch::add_split_traffic(split, sizes_, visits_, iterations_, out_.segments, out_.traffic);
     return {};
   }
 
@@ -234,7 +236,8 @@ class Explainer {
     if (way) out_.launches = launches;
     out_.order = dispatch::explain_order(plan, visits_);
     out_.spills = dispatch::explain_spills(plan);
-    out_.barriers = dispatch::explain_barriers(plan, out_.segments, out_.order, way, passes_ > 1);
+    out_.barriers =
+        dispatch::explain_barriers(plan, out_.segments, out_.order, way, iterations_ > 1);
     dispatch::ByteSum kept;
     kept += {std::uint64_t{plan.spill_words} * 4, "invocations", sizes_.invocations()};
     kept += {std::uint64_t{plan.group_words} * 4, "workgroups", sizes_.workgroups()};
@@ -305,17 +308,17 @@ class Explainer {
 
   void explain_convergence(Route route) {
     ExplainedConvergence& convergence = out_.convergence;
-    convergence.passes = passes_;
+    convergence.iterations = iterations_;
     switch (config_.convergence.kind) {
       case Convergence::Kind::Automatic:
-        convergence.kind = passes_ > 1 ? "automatic" : "once";
+        convergence.kind = iterations_ > 1 ? "automatic" : "once";
         break;
       case Convergence::Kind::Flag:
         convergence.kind = "flag";
         convergence.flag = config_.convergence.flag;
         break;
       case Convergence::Kind::None:
-        convergence.kind = passes_ > 1 ? "none" : "once";
+        convergence.kind = iterations_ > 1 ? "none" : "once";
         break;
     }
     for (const ir::BufferId id : dispatch::changed_buffers(program_)) {
@@ -330,7 +333,7 @@ class Explainer {
   const DispatchConfig& config_;
   const ExplainInputs& inputs_;
   const DeviceProfile& device_;
-  const std::uint32_t passes_;
+  const std::uint32_t iterations_;
   KnownSizes sizes_;
   dispatch::BindingPlan bindings_;  // inputs whose sizes are not known have none
   Grid grid_{};                     // known or assumed

@@ -263,9 +263,9 @@ class Drawer {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     const int y = y_ + 12;
     const int from = row.goes_back ? bracket_x(row.depth - 1) + 2 : box_x_;
-    std::string what = row.goes_back
-                           ? (barrier.next_pass ? "↺ barrier, next pass" : "↺ barrier, next trip")
-                           : "barrier";
+    std::string what = row.goes_back ? (barrier.next_iteration ? "↺ barrier, next iteration"
+                                                               : "↺ barrier, next trip")
+                                     : "barrier";
     if (barrier.times.value_or(1) != 1) what += fmt::format(" ×{}", *barrier.times);
     front_ += fmt::format(
         "<g><title>Barrier between segments {} and {}: {}</title>"

@@ -33,7 +33,7 @@ class PageWriter {
 
  private:
   bool is_more_than_one_kernel() const {
-    return e_.has_plan && (e_.segments.size() > 1 || e_.convergence.passes > 1);
+    return e_.has_plan && (e_.segments.size() > 1 || e_.convergence.iterations > 1);
   }
 
   void fact(std::string_view name, std::string_view text) {
@@ -56,13 +56,13 @@ class PageWriter {
     }
     out_ += fmt::format("</ul><p>{}</p>\n<dl class='facts'>", escape_html(e_.reason));
     fact("grid", dispatch::grid_text(e_));
-    if (e_.convergence.kind != "once") fact("passes", dispatch::passes_text(e_));
+    if (e_.convergence.kind != "once") fact("iterations", dispatch::iterations_text(e_));
     if (is_more_than_one_kernel()) fact("cut", dispatch::cut_text(e_));
     if (!e_.convergence.reported.empty()) {
       fact("changes", "stores of " + dispatch::join(e_.convergence.reported) + " tell of them");
     }
     if (!e_.convergence.compared.empty()) {
-      fact("compared", dispatch::join(e_.convergence.compared) + ", with the pass before");
+      fact("compared", dispatch::join(e_.convergence.compared) + ", with the iteration before");
     }
     for (const std::string& line : e_.assumptions) fact("assumed", line);
     for (const std::string& line : e_.notes) fact("note", line);
@@ -152,7 +152,7 @@ class PageWriter {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     std::string name = "barrier";
     if (row.goes_back) {
-      name += barrier.next_pass ? " before the next pass" : " before the next trip";
+      name += barrier.next_iteration ? " before the next iteration" : " before the next trip";
     }
     if (barrier.times.value_or(1) != 1) name += fmt::format(", {} times", *barrier.times);
     return name;
@@ -192,11 +192,12 @@ class PageWriter {
       const ByteCount& down;
     };
     std::vector<Row> rows{{"buffers stay on the device", t.resident_up, t.resident_down}};
-    const bool many = e_.convergence.passes > 1;
+    const bool many = e_.convergence.iterations > 1;
     if (is_more_than_one_kernel()) {
-      rows.push_back({many ? "host split, each pass" : "host split", t.split_up, t.split_down});
+      rows.push_back(
+          {many ? "host split, each iteration" : "host split", t.split_up, t.split_down});
       if (many) {
-        rows.push_back({fmt::format("host split, all {} passes", e_.convergence.passes),
+        rows.push_back({fmt::format("host split, all {} iterations", e_.convergence.iterations),
                         t.split_up_at_most, t.split_down_at_most});
       }
     }
@@ -260,7 +261,7 @@ class PageWriter {
       out_ += fmt::format(
           "<tr><td class='number'>{}</td><td class='number'>{}{}</td><td class='number'>{}</td>"
           "<td>{}</td></tr>\n",
-          barrier.after, barrier.before, barrier.next_pass ? ", next pass" : "",
+          barrier.after, barrier.before, barrier.next_iteration ? ", next iteration" : "",
           barrier.times ? std::to_string(*barrier.times) : "?",
           escape_html(dispatch::hazards_text(e_, barrier)));
     }

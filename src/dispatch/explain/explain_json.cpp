@@ -91,14 +91,14 @@ ordered_json json_of(const Explanation& e, const ExplainedBarrier& barrier) {
   }
   return {{"after", barrier.after},
           {"before", barrier.before},
-          {"next_pass", barrier.next_pass},
+          {"next_iteration", barrier.next_iteration},
           {"times", or_null(barrier.times)},
           {"hazards", std::move(hazards)}};
 }
 
 ordered_json json_of(const ExplainedTraffic& t) {
   return {{"resident", {{"up", json_of(t.resident_up)}, {"down", json_of(t.resident_down)}}},
-          {"host_split_pass", {{"up", json_of(t.split_up)}, {"down", json_of(t.split_down)}}},
+          {"host_split_iteration", {{"up", json_of(t.split_up)}, {"down", json_of(t.split_down)}}},
           {"host_split_at_most",
            {{"up", json_of(t.split_up_at_most)}, {"down", json_of(t.split_down_at_most)}}}};
 }
@@ -134,7 +134,7 @@ std::string to_json(const Explanation& e) {
   for (const ExplainedBarrier& barrier : e.barriers) barriers.push_back(json_of(e, barrier));
   body["convergence"] = {
       {"kind", e.convergence.kind},
-      {"passes", e.convergence.passes},
+      {"iterations", e.convergence.iterations},
       {"flag", e.convergence.flag.empty() ? ordered_json() : ordered_json(e.convergence.flag)},
       {"evolving", e.convergence.evolving},
       {"reported", e.convergence.reported},

@@ -27,7 +27,7 @@ class TextWriter {
 
   std::string run() {
     head();
-    if (e_.has_plan && e_.segments.size() + e_.convergence.passes > 2) segments();
+    if (e_.has_plan && e_.segments.size() + e_.convergence.iterations > 2) segments();
     spills();
     convergence();
     buffers();
@@ -67,7 +67,7 @@ class TextWriter {
     put(fmt::format("{} on {}", e_.program, e_.device));
     field("route", e_.route + ". " + e_.reason);
     field("grid", dispatch::grid_text(e_));
-    if (e_.convergence.kind != "once") field("passes", dispatch::passes_text(e_));
+    if (e_.convergence.kind != "once") field("iterations", dispatch::iterations_text(e_));
     if (e_.has_plan && e_.segments.size() > 1) field("cut", dispatch::cut_text(e_));
     for (const std::string& line : e_.assumptions) field("assumed", line);
     for (const std::string& line : e_.notes) field("note", line);
@@ -138,7 +138,7 @@ class TextWriter {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     std::string first = bars + "── barrier";
     if (row.goes_back)
-      first += barrier.next_pass ? " before the next pass" : " before the next trip";
+      first += barrier.next_iteration ? " before the next iteration" : " before the next trip";
     if (barrier.times.value_or(1) != 1) first += fmt::format(", {} times", *barrier.times);
     wrap(first + ": ", bars + "     ", dispatch::hazards_text(e_, barrier));
   }
@@ -176,7 +176,7 @@ class TextWriter {
     section("how a change is noticed");
     if (!c.reported.empty()) field("stores", "of " + dispatch::join(c.reported) + " tell of it");
     if (!c.compared.empty()) {
-      field("compared", dispatch::join(c.compared) + " with the pass before");
+      field("compared", dispatch::join(c.compared) + " with the iteration before");
     }
   }
 
@@ -200,17 +200,18 @@ class TextWriter {
 
   void traffic() {
     const ExplainedTraffic& t = e_.traffic;
-    const bool is_split = e_.has_plan && (e_.segments.size() > 1 || e_.convergence.passes > 1);
+    const bool is_split = e_.has_plan && (e_.segments.size() > 1 || e_.convergence.iterations > 1);
     section("bytes between host and device");
     field(is_split ? "resident" : "in all",
           fmt::format("{} up, {} down", to_string(t.resident_up), to_string(t.resident_down)));
     if (!is_split) return;
-    const bool many = e_.convergence.passes > 1;
+    const bool many = e_.convergence.iterations > 1;
     field("host split", fmt::format("{} up, {} down{}", to_string(t.split_up),
-                                    to_string(t.split_down), many ? ", each pass" : ""));
+                                    to_string(t.split_down), many ? ", each iteration" : ""));
     if (many && t.split_up_at_most.bytes && t.split_down_at_most.bytes) {
-      field("", fmt::format("{} up, {} down, if all {} passes run", to_string(t.split_up_at_most),
-                            to_string(t.split_down_at_most), e_.convergence.passes));
+      field("",
+            fmt::format("{} up, {} down, if all {} iterations run", to_string(t.split_up_at_most),
+                        to_string(t.split_down_at_most), e_.convergence.iterations));
     }
   }
 

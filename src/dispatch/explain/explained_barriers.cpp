@@ -104,15 +104,16 @@ std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
                                                const std::vector<ExplainedSegment>& segments,
                                                const std::vector<ExplainedPart>& order,
                                                const std::optional<Way>& known_way,
-                                               bool many_passes) {
+                                               bool many_iterations) {
   const bool is_known = known_way && known_way->size() <= kMostLaunches;
   Way way = is_known ? *known_way : TypicalWay(order).take();
   std::erase_if(way, [&](std::uint32_t s) { return plan.segments[s].empty; });
   if (way.empty()) return {};
   SequencePlan sequence;
-  sequence.count = many_passes ? 2 : 1;
+  sequence.count = many_iterations ? 2 : 1;
   for (const std::uint32_t s : way) sequence.block.push_back(step_of(segments[s]));
-  // Each barrier orders what stands between it and its neighbours; places are those of one pass.
+  // Each barrier orders what stands between it and its neighbours; places are those of one
+  // iteration.
   std::vector<std::uint32_t> places;
   for (const PlannedBarrier& barrier : plan_barriers(sequence).barriers) {
     places.push_back(barrier.before);
@@ -122,19 +123,19 @@ std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
   std::map<Ends, ExplainedBarrier> found;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::uint32_t place = places[i];
-    const bool next_pass = place == 0 || place == size;
-    const std::uint32_t after = next_pass ? way.back() : way[place - 1];
-    const std::uint32_t before = next_pass ? way.front() : way[place];
-    auto [entry, is_new] = found.try_emplace(Ends{next_pass, after, before});
+    const bool next_iteration = place == 0 || place == size;
+    const std::uint32_t after = next_iteration ? way.back() : way[place - 1];
+    const std::uint32_t before = next_iteration ? way.front() : way[place];
+    auto [entry, is_new] = found.try_emplace(Ends{next_iteration, after, before});
     ExplainedBarrier& barrier = entry->second;
     barrier.after = after;
     barrier.before = before;
-    barrier.next_pass = next_pass;
+    barrier.next_iteration = next_iteration;
     if (is_known) barrier.times = barrier.times.value_or(0) + 1;
     if (!is_new) continue;
     const std::uint32_t from = i == 0 ? 0 : places[i - 1];
     const std::uint32_t to = i + 1 == places.size() ? size : places[i + 1];
-    if (next_pass) {
+    if (next_iteration) {
       const std::uint32_t first_end = place == 0 ? to : places.front();
       const std::uint32_t last_begin = place == 0 ? places.back() : from;
       barrier.hazards =

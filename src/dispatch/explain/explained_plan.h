@@ -43,16 +43,16 @@ std::vector<ExplainedPart> explain_order(const GridSyncPlan& plan,
                                          const std::vector<std::uint64_t>& visits);
 std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan);
 
-// The segments of one pass one after the other, also those that do nothing. None where the host
-// does not know the way, or where it is too long to be gone.
+// The segments of one iteration one after the other, also those that do nothing. None where the
+// host does not know the way, or where it is too long to be gone.
 std::optional<std::vector<std::uint32_t>> way_of(const GridSyncPlan& plan, const KnownSizes& sizes);
 
-// Where launches conflict. `way`: of one pass, if it is known; else a way that takes each loop
+// Where launches conflict. `way`: of one iteration, if it is known; else a way that takes each loop
 // twice and each branch stands for it.
 std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
                                                const std::vector<ExplainedSegment>& segments,
                                                const std::vector<ExplainedPart>& order,
                                                const std::optional<std::vector<std::uint32_t>>& way,
-                                               bool many_passes);
+                                               bool many_iterations);
 
 }  // namespace felsite::dispatch

@@ -26,11 +26,11 @@ class RowWriter {
   explicit RowWriter(const Explanation& explanation) : e_(explanation) {}
 
   std::vector<ExplainedRow> run() {
-    const bool again = e_.convergence.passes > 1;
-    if (again) open(fmt::format("pass: {}", passes_text(e_)), false);
+    const bool again = e_.convergence.iterations > 1;
+    if (again) open(fmt::format("iteration: {}", iterations_text(e_)), false);
     add(e_.order);
     if (again) {
-      add_barriers([](const ExplainedBarrier& b) { return b.next_pass; }, true);
+      add_barriers([](const ExplainedBarrier& b) { return b.next_iteration; }, true);
       close(false);
     }
     return std::move(rows_);
@@ -86,7 +86,9 @@ class RowWriter {
       if (part.kind == ExplainedPart::Kind::Segment) {
         const std::uint32_t s = part.segment;
         add_barriers(
-            [&](const ExplainedBarrier& b) { return !b.next_pass && b.before == s && b.after < s; },
+            [&](const ExplainedBarrier& b) {
+              return !b.next_iteration && b.before == s && b.after < s;
+            },
             false);
         // Segments side by side have a grid barrier of the program between them.
         const bool follows =
@@ -110,7 +112,7 @@ class RowWriter {
     const auto [first, last] = ends_of(part);
     add_barriers(
         [&](const ExplainedBarrier& b) {
-          const bool back = !b.next_pass && b.before <= b.after;
+          const bool back = !b.next_iteration && b.before <= b.after;
           const bool inside = b.before >= first && b.after <= last;
           if (!back || !inside) return false;
           const auto index = static_cast<std::size_t>(&b - e_.barriers.data());
@@ -166,23 +168,23 @@ std::string grid_text(const Explanation& e) {
       e.grid_reason);
 }
 
-std::string passes_text(const Explanation& e) {
+std::string iterations_text(const Explanation& e) {
   const ExplainedConvergence& c = e.convergence;
   if (c.kind == "once") return "one";
-  if (c.kind == "none") return fmt::format("always {}", c.passes);
+  if (c.kind == "none") return fmt::format("always {}", c.iterations);
   if (c.kind == "flag") {
-    return fmt::format("at most {}, until `{}` stays zero", c.passes, c.flag);
+    return fmt::format("at most {}, until `{}` stays zero", c.iterations, c.flag);
   }
-  return fmt::format("at most {}, until nothing changes", c.passes);
+  return fmt::format("at most {}, until nothing changes", c.iterations);
 }
 
 std::string cut_text(const Explanation& e) {
   std::string text = fmt::format("{} at {}", counted(e.segments.size(), "segment", "segments"),
                                  counted(e.grid_barriers, "grid barrier", "grid barriers"));
-  const std::string_view pass = e.convergence.passes > 1 ? " in a pass" : "";
+  const std::string_view iteration = e.convergence.iterations > 1 ? " in an iteration" : "";
   if (is_one_dispatch(e)) return text + ", all in one dispatch";
   if (!e.launches) return text + ", launches as the loops say";
-  return text + fmt::format(", {}{}", counted(*e.launches, "launch", "launches"), pass);
+  return text + fmt::format(", {}{}", counted(*e.launches, "launch", "launches"), iteration);
 }
 
 std::string launches_text(const Explanation& e, const ExplainedSegment& segment) {

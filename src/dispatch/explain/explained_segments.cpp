@@ -252,7 +252,7 @@ ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const Kno
     }
     case BufferKind::Changed:
       return ByteSum(4);
-    case BufferKind::Passes:
+    case BufferKind::Iterations:
       return ByteSum(16);
   }
   return {};

@@ -31,7 +31,7 @@ ExplainedTraffic resident_traffic(const ir::Program& program, const KnownSizes& 
 }
 
 void add_split_traffic(const GridSyncPlan& plan, const KnownSizes& sizes,
-                       const std::vector<std::uint64_t>& visits, std::uint32_t passes,
+                       const std::vector<std::uint64_t>& visits, std::uint32_t iterations,
                        std::vector<ExplainedSegment>& segments, ExplainedTraffic& traffic) {
   ByteSum all_up;
   ByteSum all_down;
@@ -65,8 +65,8 @@ void add_split_traffic(const GridSyncPlan& plan, const KnownSizes& sizes,
   }
   traffic.split_up = all_up.value();
   traffic.split_down = all_down.value();
-  traffic.split_up_at_most = all_up.times(passes).value();
-  traffic.split_down_at_most = all_down.times(passes).value();
+  traffic.split_up_at_most = all_up.times(iterations).value();
+  traffic.split_down_at_most = all_down.times(iterations).value();
 }
 
 }  // namespace felsite::dispatch

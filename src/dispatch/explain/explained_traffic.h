@@ -11,9 +11,9 @@ ExplainedTraffic resident_traffic(const ir::Program& program, const KnownSizes& 
                                   ir::BufferId flag);
 
 // Of the host split: `plan` is cut as it cuts. Also tells of each segment what one launch moves.
-// `visits`: how often a pass comes to each segment; empty where that is not known.
+// `visits`: how often an iteration comes to each segment; empty where that is not known.
 void add_split_traffic(const GridSyncPlan& plan, const KnownSizes& sizes,
-                       const std::vector<std::uint64_t>& visits, std::uint32_t passes,
+                       const std::vector<std::uint64_t>& visits, std::uint32_t iterations,
                        std::vector<ExplainedSegment>& segments, ExplainedTraffic& traffic);
 
 }  // namespace felsite::dispatch

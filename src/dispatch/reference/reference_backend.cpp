@@ -156,7 +156,7 @@ Result<DispatchTiming> Reference::run(const reference::Interpreter& interpreter,
     count(Counter::InputBytes, input.size());
     count(Counter::UploadBytes, input.size());
   }
-  auto timing = run.passes();
+  auto timing = run.iterations();
   add_out_of_bounds(run.out_of_bounds());
   if (!timing) return timing;
   for (const std::uint64_t size : sizes) {

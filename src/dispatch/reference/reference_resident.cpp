@@ -188,7 +188,7 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
   run_fills(submission.fills);
   run_uploads(submission.uploads);
   auto done = run_steps(submission.prefix, 0, run, out_of_bounds);
-  for (std::uint32_t pass = 0; done && pass < submission.count; ++pass) {
+  for (std::uint32_t iteration = 0; done && iteration < submission.count; ++iteration) {
     if (submission.repeated.empty()) break;
     // Steps without workgroups look at no clock.
     if (auto reason = base::reason_to_end(run.deadline, nullptr)) {
@@ -201,7 +201,7 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
   DispatchTiming timing;
   timing.wall_ns = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-  timing.passes_run = submission.repeated.empty() ? 1 : submission.count;
+  timing.iterations_run = submission.repeated.empty() ? 1 : submission.count;
   return timing;
 }
 

@@ -41,7 +41,7 @@ Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<cons
   FELSITE_TRY(plan_, plan_inputs(program_, inputs, config_));
   FELSITE_CHECK(check_result_memory(plan_, memory_limit));
   FELSITE_CHECK(check_slots(inputs, slots));
-  // Also here, before a thread is started for it. A convergence flag is zero before each pass.
+  // Also here, before a thread is started for it. A convergence flag is zero before each iteration.
   const auto contents = [&](ir::BufferId id) {
     const bool is_flag = config_.convergence.kind == Convergence::Kind::Flag &&
                          program_.buffer(id).name == config_.convergence.flag;
@@ -79,14 +79,14 @@ void ReferenceRun::bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& ou
   }
 }
 
-Result<void> ReferenceRun::one_pass() {
+Result<void> ReferenceRun::one_iteration() {
   const auto contents = [&](ir::BufferId id) {
     return ByteSpan(views_[id].data, plan_.buffers[id].bytes);
   };
   FELSITE_TRY(const auto grid,
               plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
   FELSITE_CHECK(base::check_timeout(config_.timeout));
-  // Here too: a grid of no workgroups looks at no clock, and may have many passes.
+  // Here too: a grid of no workgroups looks at no clock, and may have many iterations.
   if (auto reason = base::reason_to_end(options_.deadline, options_.stop)) {
     return std::unexpected(std::move(*reason));
   }
@@ -126,7 +126,7 @@ bool ReferenceRun::state_is_as_saved() const {
   return true;
 }
 
-Result<DispatchTiming> ReferenceRun::passes() {
+Result<DispatchTiming> ReferenceRun::iterations() {
   const auto start = Clock::now();
   const std::uint32_t bound = config_.fixpoint_iterations.value_or(1);
   const Convergence::Kind kind = config_.convergence.kind;
@@ -141,15 +141,15 @@ Result<DispatchTiming> ReferenceRun::passes() {
     }
   }
   DispatchTiming timing;
-  while (timing.passes_run < bound && !timing.converged) {
+  while (timing.iterations_run < bound && !timing.converged) {
     if (compares) save_state();
     if (flags) clear_flag();
-    FELSITE_CHECK(one_pass());
-    ++timing.passes_run;
+    FELSITE_CHECK(one_iteration());
+    ++timing.iterations_run;
     timing.converged = (compares && state_is_as_saved()) || (flags && flag_is_clear());
   }
-  count(Counter::PassesRun, timing.passes_run);
-  if (timing.converged) count(Counter::PassesSkipped, bound - timing.passes_run);
+  count(Counter::IterationsRun, timing.iterations_run);
+  if (timing.converged) count(Counter::IterationsSkipped, bound - timing.iterations_run);
   const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
   timing.wall_ns = static_cast<std::uint64_t>(elapsed.count());
   return timing;

@@ -1,4 +1,4 @@
-// One plain dispatch on the interpreter: the caller's bytes in place, and its passes.
+// One plain dispatch on the interpreter: the caller's bytes in place, and its iterations.
 #pragma once
 
 #include "dispatch/contract/caller_memory.h"
@@ -25,11 +25,11 @@ class ReferenceRun {
   // In the order of the results.
   std::vector<std::uint64_t> output_sizes() const;
   void bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs);
-  Result<DispatchTiming> passes();
+  Result<DispatchTiming> iterations();
   const reference::OutOfBounds& out_of_bounds() const { return out_of_bounds_; }
 
  private:
-  Result<void> one_pass();
+  Result<void> one_iteration();
   bool flag_is_clear() const;
   void clear_flag();
   void save_state();
@@ -42,7 +42,7 @@ class ReferenceRun {
   BindingPlan plan_;
   std::vector<reference::BufferView> views_;
   std::vector<ir::BufferId> evolving_;  // storage buffers the program changes
-  std::vector<Bytes> saved_;            // their bytes before the pass
+  std::vector<Bytes> saved_;            // their bytes before the iteration
   reference::OutOfBounds out_of_bounds_;
 };
 

@@ -95,18 +95,20 @@ const Result<ir::Program>& way_program() {
 
 namespace {
 
-Result<ir::Program> parsed_pass_end(PassEnd end) {
+Result<ir::Program> parsed_iteration_end(IterationEnd end) {
   using enum WayParameters::Word;
-  const bool flag = end == PassEnd::Flag;
+  const bool flag = end == IterationEnd::Flag;
   std::string test = "let changed = true;";
-  if (end == PassEnd::Changed) {
+  if (end == IterationEnd::Changed) {
     test = fmt::format("let changed = c[{0}] != 0; c[{0}] = 0;", p(ChangedAt));
   } else if (flag) {
     test = "let changed = false; loop i in 0..len(flag) { if flag[i] != 0 { changed = true; } }";
   }
   return parsed(fmt::format(
-      "program felsite_pass_end workgroup(1) {{ readonly p: u32[{count}]; readonly shapes: u32[];"
-      " readwrite c: u32[]; {flag_buffer} {close} let run = c[{passes}] + 1; c[{passes}] = run;"
+      "program felsite_iteration_end workgroup(1) {{ readonly p: u32[{count}]; readonly shapes: "
+      "u32[];"
+      " readwrite c: u32[]; {flag_buffer} {close} let run = c[{iterations}] + 1; c[{iterations}] = "
+      "run;"
       " {test} if !changed {{ c[{converged}] = 1; }}"
       " if changed && run < {bound} {{ {clear_flag}"
       "   loop i in 0..{yes_words} {{ c[{yes_at} + i] = shapes[{yes_shape} + i]; }}"
@@ -114,7 +116,7 @@ Result<ir::Program> parsed_pass_end(PassEnd end) {
       fmt::arg("count", static_cast<int>(Count)), fmt::arg("close", close_own_gate()),
       fmt::arg("flag_buffer", flag ? "readwrite flag: u32[];" : ""), fmt::arg("test", test),
       fmt::arg("clear_flag", flag ? "loop i in 0..len(flag) { flag[i] = 0; }" : ""),
-      fmt::arg("passes", WayWords::kPasses), fmt::arg("converged", WayWords::kConverged),
+      fmt::arg("iterations", WayWords::kIterations), fmt::arg("converged", WayWords::kConverged),
       fmt::arg("running", WayWords::kRunning), fmt::arg("bound", p(Bound)),
       fmt::arg("yes_words", p(YesWords)), fmt::arg("yes_at", p(YesAt)),
       fmt::arg("yes_shape", p(YesShape))));
@@ -122,10 +124,10 @@ Result<ir::Program> parsed_pass_end(PassEnd end) {
 
 }  // namespace
 
-const Result<ir::Program>& pass_end_program(PassEnd end) {
-  static const std::array programs{parsed_pass_end(PassEnd::Counted),
-                                   parsed_pass_end(PassEnd::Changed),
-                                   parsed_pass_end(PassEnd::Flag)};
+const Result<ir::Program>& iteration_end_program(IterationEnd end) {
+  static const std::array programs{parsed_iteration_end(IterationEnd::Counted),
+                                   parsed_iteration_end(IterationEnd::Changed),
+                                   parsed_iteration_end(IterationEnd::Flag)};
   return programs[static_cast<std::size_t>(end)];
 }
 

@@ -21,18 +21,19 @@ const Result<ir::Program>& clear_program();
 // else zero.
 const Result<ir::Program>& gate_program();
 
-// Between two runs of a block of passes. c: u32[] of places `p[1]` words apart: the first counts
-// passes that ran, the second is what the last pass of the block left, and then come the conditions
-// of its `p[0]` passes, at most kGridKernelSize. Counts the passes, lets the first one of the next
-// run go by the second place, and clears the others. p are parameters.
+// Between two runs of a block of iterations. c: u32[] of places `p[1]` words apart: the first
+// counts iterations that ran, the second is what the last iteration of the block left, and then
+// come the conditions of its `p[0]` iterations, at most kGridKernelSize. Counts the iterations,
+// lets the first one of the next run go by the second place, and clears the others. p are
+// parameters.
 const Result<ir::Program>& advance_program();
 
 // What a walk on the device knows, as words of one buffer.
 struct WayWords {
-  static constexpr std::uint32_t kRunning = 0;    // zero once all is done
-  static constexpr std::uint32_t kPasses = 1;     // that ran
-  static constexpr std::uint32_t kConverged = 2;  // the last one changed nothing
-  static constexpr std::uint32_t kLaunches = 3;   // segments that ran
+  static constexpr std::uint32_t kRunning = 0;     // zero once all is done
+  static constexpr std::uint32_t kIterations = 1;  // that ran
+  static constexpr std::uint32_t kConverged = 2;   // the last one changed nothing
+  static constexpr std::uint32_t kLaunches = 3;    // segments that ran
   static constexpr std::uint32_t kFirstFree = 4;
 };
 
@@ -63,9 +64,9 @@ struct WayParameters {
 // NextSegment says; Kind is NextSegment::Kind as a number.
 const Result<ir::Program>& way_program();
 
-enum class PassEnd : std::uint8_t { Counted, Changed, Flag };
-// The same at the end of a pass: opens the first segment's gate for another one, or ends the run.
-// With PassEnd::Flag it has a fourth buffer, flag: u32[].
-const Result<ir::Program>& pass_end_program(PassEnd end);
+enum class IterationEnd : std::uint8_t { Counted, Changed, Flag };
+// The same at the end of an iteration: opens the first segment's gate for another one, or ends the
+// run. With IterationEnd::Flag it has a fourth buffer, flag: u32[].
+const Result<ir::Program>& iteration_end_program(IterationEnd end);
 
 }  // namespace felsite::dispatch

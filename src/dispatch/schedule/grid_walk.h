@@ -16,9 +16,9 @@ class GridWalk {
   GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
            const std::array<std::uint32_t, 3>& grid);
 
-  // The segment behind this one, or none at the end of the pass. `choices`: what the segments have
-  // found out, where the host does not know the way by itself. Loops must be gone through in order:
-  // the walk remembers their trips.
+  // The segment behind this one, or none at the end of the iteration. `choices`: what the segments
+  // have found out, where the host does not know the way by itself. Loops must be gone through in
+  // order: the walk remembers their trips.
   std::optional<std::uint32_t> next(std::uint32_t segment, std::span<const std::uint32_t> choices);
   // The loop variables where the walk stands.
   std::span<const std::uint32_t> trips() const { return trips_; }
@@ -43,14 +43,14 @@ class GridWalk {
   std::vector<ir::Literal> variables_;       // by VarId, as far as needed
 };
 
-// One segment of a pass whose way the host knows.
+// One segment of an iteration whose way the host knows.
 struct FlatStep {
   std::uint32_t segment = 0;
   std::vector<std::uint32_t> trips;
 };
 
-// The segments of one pass in their order, without those that do nothing; none if they are more
-// than `most`.
+// The segments of one iteration in their order, without those that do nothing; none if they are
+// more than `most`.
 std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
                                              std::vector<std::uint64_t> lengths,
                                              const std::array<std::uint32_t, 3>& grid,

@@ -31,7 +31,7 @@ bool is_grid_sync(const ir::Node& node) {
   return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
 }
 
-// Trips of loops in one pass of one invocation; absent where only the device knows how many.
+// Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
   std::optional<double> around_barriers = 0.0;  // the most that a grid barrier is in
   std::optional<double> in_all = 0.0;
@@ -81,7 +81,7 @@ bool has_many_barriers(const ir::Program& program) {
   return std::ranges::count_if(nodes, is_grid_sync) > kMostBarriersInKernel;
 }
 
-// Rounds in which all invocations look through what a kernel that runs its passes itself has to
+// Rounds in which all invocations look through what a kernel that runs its iterations itself has to
 // compare; absent where the sizes are not known.
 std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
                                           const Grid& grid, const RouteFacts& facts) {
@@ -209,7 +209,7 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
                     "dispatch without `cooperative`."));
   }
   if (!needs_grid_sync_form(program, config)) {
-    return RouteChoice{Route::Plain, "There is one pass without a grid barrier."};
+    return RouteChoice{Route::Plain, "There is one iteration without a grid barrier."};
   }
   const GridSync asked = config.grid_sync;
   if (asked == GridSync::HostSplit) return RouteChoice{Route::HostSplit, "It was asked for."};
@@ -221,15 +221,15 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
         program, "This backend has grid barriers itself; of the other forms it has the host split.",
         "ask for the host split, or for none."));
   }
-  const bool many_passes = config.fixpoint_iterations.value_or(1) > 1;
-  if (many_passes && changes_own_grid(program)) {
+  const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
+  if (many_iterations && changes_own_grid(program)) {
     if (asked != GridSync::Automatic) {
       return std::unexpected(unsupported(
-          program, "The program changes the buffer that its grid is read from in each pass.",
+          program, "The program changes the buffer that its grid is read from in each iteration.",
           "ask for the host split, or leave the form to the backend."));
     }
     return RouteChoice{Route::HostSplit,
-                       "Each pass reads its grid from a buffer that the program changes."};
+                       "Each iteration reads its grid from a buffer that the program changes."};
   }
   if (asked == GridSync::Resident) return RouteChoice{Route::Resident, "It was asked for."};
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {

@@ -1,4 +1,4 @@
-// How a program runs on a backend: as it is, or in which form its grid barriers and passes.
+// How a program runs on a backend: as it is, or in which form its grid barriers and iterations.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 namespace felsite::dispatch {
 
 enum class Route : std::uint8_t {
-  Plain,   // one pass without a grid barrier: one dispatch
-  Native,  // the backend has grid barriers and passes itself
+  Plain,   // one iteration without a grid barrier: one dispatch
+  Native,  // the backend has grid barriers and iterations itself
   HostSplit,
   Resident,
   OneWorkgroup,
@@ -41,11 +41,12 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
 // Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
-// Whether a kernel that runs passes itself can tell whether one changed something: it reports on
-// the stores, or compares values, which must be the bytes then, with the help of all invocations.
+// Whether a kernel that runs iterations itself can tell whether one changed something: it reports
+// on the stores, or compares values, which must be the bytes then, with the help of all
+// invocations.
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
 
-// The storage buffers that a pass may change, sorted.
+// The storage buffers that an iteration may change, sorted.
 std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
 
 // The program reads its grid from a buffer that it may change.

@@ -10,7 +10,8 @@ namespace felsite {
 namespace {
 
 constexpr std::array<CounterInfo, kCounterCount> kCounters{{
-    {Counter::Launches, "launches_total", "Programs launched: each step and each pass is one."},
+    {Counter::Launches, "launches_total",
+     "Programs launched: each step and each iteration is one."},
     {Counter::Submissions, "submissions_total", "Submissions to a device."},
     {Counter::InputBytes, "input_bytes_total", "Bytes that callers gave to plain dispatches."},
     {Counter::OutputBytes, "output_bytes_total", "Bytes that plain dispatches gave to callers."},
@@ -19,12 +20,14 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
     {Counter::SlotsReused, "slots_reused_total", "Output slots whose allocation was used again."},
     {Counter::SlotsMoved, "slots_moved_total", "Output slots that had to grow."},
     {Counter::SlotsAppended, "slots_appended_total", "Output slots that were not there."},
-    {Counter::GridSyncPlans, "grid_sync_plans_total", "Plans made for grid barriers or passes."},
+    {Counter::GridSyncPlans, "grid_sync_plans_total",
+     "Plans made for grid barriers or iterations."},
     {Counter::GridSyncSplits, "grid_sync_splits_total", "Programs split at grid barriers."},
     {Counter::GridSyncSegments, "grid_sync_segments_total", "Segments that splitting gave."},
     {Counter::GridSyncPoints, "grid_sync_points_total", "Grid barriers passed between segments."},
-    {Counter::PassesRun, "passes_run_total", "Passes of plain dispatches that ran."},
-    {Counter::PassesSkipped, "passes_skipped_total", "Passes that convergence made needless."},
+    {Counter::IterationsRun, "iterations_run_total", "Iterations of plain dispatches that ran."},
+    {Counter::IterationsSkipped, "iterations_skipped_total",
+     "Iterations that convergence made needless."},
     {Counter::Barriers, "barriers_total", "Barriers recorded between device work."},
     {Counter::Recordings, "recordings_total", "Sequences recorded."},
     {Counter::PipelinesCompiled, "pipelines_compiled_total", "Programs made ready to run."},
@@ -43,8 +46,8 @@ bool is_callers(Counter counter) {
     case Counter::SlotsReused:
     case Counter::SlotsMoved:
     case Counter::SlotsAppended:
-    case Counter::PassesRun:
-    case Counter::PassesSkipped:
+    case Counter::IterationsRun:
+    case Counter::IterationsSkipped:
       return true;
     case Counter::Launches:
     case Counter::Submissions:

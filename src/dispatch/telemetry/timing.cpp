@@ -25,7 +25,8 @@ DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b) {
     total.step_device_ns.insert(total.step_device_ns.end(), b.step_device_ns.begin(),
                                 b.step_device_ns.end());
   }
-  total.passes_run = a.passes_run + std::min(b.passes_run, UINT32_MAX - a.passes_run);
+  total.iterations_run =
+      a.iterations_run + std::min(b.iterations_run, UINT32_MAX - a.iterations_run);
   total.converged = a.converged && b.converged;
   return total;
 }

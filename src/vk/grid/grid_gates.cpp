@@ -12,10 +12,10 @@ constexpr std::uint64_t kShapeWords = 3;  // of one dispatch: its workgroups alo
 
 }  // namespace
 
-Result<void> Gates::shape(std::span<const KernelStep> pass, std::uint32_t gates) {
+Result<void> Gates::shape(std::span<const KernelStep> iteration, std::uint32_t gates) {
   if (by_condition()) return {};
   std::vector<std::uint32_t> shapes;
-  for (const KernelStep& step : pass) {
+  for (const KernelStep& step : iteration) {
     for (const KernelStep& part : steps_.in_parts(step)) {
       shapes.insert(shapes.end(), part.grid.begin(), part.grid.end());
     }

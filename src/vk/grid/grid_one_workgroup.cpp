@@ -1,5 +1,5 @@
 // A grid that fits one workgroup: grid barriers are workgroup barriers, and the kernel runs its
-// passes itself.
+// iterations itself.
 #include <algorithm>
 
 #include "base/try.h"
@@ -10,19 +10,19 @@ namespace {
 
 using ir::BufferId;
 
-// Of the words that the kernel counts its passes in.
+// Of the words that the kernel counts its iterations in.
 constexpr std::uint64_t kLeft = 0;
 constexpr std::uint64_t kRun = 4;
 constexpr std::uint64_t kConverged = 8;
-constexpr std::uint64_t kPassBytes = 16;
+constexpr std::uint64_t kIterationBytes = 16;
 
-// Passes of one dispatch: so many that starting it costs little beside them, and few enough for a
-// display or a watchdog, which goes by what they do.
+// Iterations of one dispatch: so many that starting it costs little beside them, and few enough for
+// a display or a watchdog, which goes by what they do.
 constexpr std::uint64_t kInvocationsAtOnce = std::uint64_t{1} << 24;
-constexpr std::uint64_t kFewestPassesAtOnce = 2048;
-constexpr std::uint64_t kMostPassesAtOnce = 16384;
+constexpr std::uint64_t kFewestIterationsAtOnce = 2048;
+constexpr std::uint64_t kMostIterationsAtOnce = 16384;
 
-// Then the first pass is the last one.
+// Then the first iteration is the last one.
 bool flag_is_never_set(const GridRequest& request) {
   if (request.config.convergence.kind != Convergence::Kind::Flag) return false;
   const auto flag = request.program.find_buffer(request.config.convergence.flag);
@@ -40,51 +40,51 @@ class OneWorkgroupStep {
         compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
 
   Result<void> prepare() {
-    if (!runs_passes()) return {};  // what it takes instead comes with the buffers
+    if (!runs_iterations()) return {};  // what it takes instead comes with the buffers
     FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, options()));
     FELSITE_TRY(auto kernel, kernel_of(plan.segments.front()));
     return {};
   }
 
   Result<void> add() {
-    if (!runs_passes()) return add_single_passes();
+    if (!runs_iterations()) return add_single_iterations();
     FELSITE_TRY(auto plan, plan_grid_sync(request_.program, options()));
     const GridSegment& segment = plan.segments.front();
     FELSITE_CHECK(bind(segment));
     FELSITE_CHECK(add_step(segment));
-    PassRecord& record = out_.passes.emplace();
+    IterationRecord& record = out_.iterations.emplace();
     record.bound = request_.config.fixpoint_iterations.value_or(1);
     record.rests = is_never_set_;
     if (bound_ == 1) {
       record.always = 1;
     } else {
-      record.counted = BufferSlice{passes_, kRun, 4};
-      record.converged = BufferSlice{passes_, kConverged, 4};
+      record.counted = BufferSlice{iterations_, kRun, 4};
+      record.converged = BufferSlice{iterations_, kConverged, 4};
     }
     return {};
   }
 
  private:
   GridSyncOptions options() const {
-    return {.many_passes = bound_ > 1,
+    return {.many_iterations = bound_ > 1,
             .report_changes = compares_,
             .one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1,
             .fresh_outputs = request_.fresh_outputs,
             .whole = true,
-            .passes_in_kernel = bound_ > 1};
+            .iterations_in_kernel = bound_ > 1};
   }
 
   // Whether the kernel can tell by itself when to stop.
-  bool runs_passes() const {
+  bool runs_iterations() const {
     return !compares_ || dispatch::kernel_sees_changes(request_.program, options());
   }
 
-  // A pass is one dispatch, and others compare what it left.
-  Result<void> add_single_passes() {
+  // An iteration is one dispatch, and others compare what it left.
+  Result<void> add_single_iterations() {
     GridSteps steps(engine_, request_);
     FELSITE_CHECK(steps.put_together());
     bool too_long = false;
-    FELSITE_CHECK(add_passes(steps, out_, too_long));
+    FELSITE_CHECK(add_iterations(steps, out_, too_long));
     out_.own_bytes += steps.own_bytes();
     return {};
   }
@@ -104,24 +104,24 @@ class OneWorkgroupStep {
         slice = {std::move(made), 0, now.bytes};
         befores_.push_back({{now.buffer, now.offset, bytes}, {slice.buffer, 0, bytes}});
       } else {
-        FELSITE_TRY(auto made, own.control(kPassBytes, to_string(buffer.kind)));
-        const bool passes = buffer.kind == SegmentBuffer::Kind::Passes;
-        (passes ? passes_ : changed_) = made;
-        slice = {std::move(made), 0, passes ? kPassBytes : 4};
+        FELSITE_TRY(auto made, own.control(kIterationBytes, to_string(buffer.kind)));
+        const bool iterations = buffer.kind == SegmentBuffer::Kind::Iterations;
+        (iterations ? iterations_ : changed_) = made;
+        slice = {std::move(made), 0, iterations ? kIterationBytes : 4};
       }
       slices_.push_back(std::move(slice));
     }
     out_.own_bytes += own.own_bytes();
-    // The state before the first pass.
+    // The state before the first iteration.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
       FELSITE_TRY(auto step, own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
                                      now.bytes / 4));
       out_.prefix.push_back(std::move(step));
     }
-    if (passes_ != nullptr) {
+    if (iterations_ != nullptr) {
       out_.host_words.emplace_back();
-      out_.host_words.back().target = BufferSlice{passes_, 0, kPassBytes};
+      out_.host_words.back().target = BufferSlice{iterations_, 0, kIterationBytes};
       out_.host_words.back().words = {bound_, 0, 0, 0};
     }
     return {};
@@ -131,7 +131,7 @@ class OneWorkgroupStep {
     codegen::Segment lowered(segment.program);
     lowered.one_workgroup.emplace();
     lowered.one_workgroup->grid = request_.grid;
-    if (bound_ > 1) lowered.one_workgroup->passes = pass_loop(segment);
+    if (bound_ > 1) lowered.one_workgroup->iterations = iteration_loop(segment);
     return engine_.pipelines().get(lowered);
   }
 
@@ -158,10 +158,10 @@ class OneWorkgroupStep {
       out_.prefix.push_back(std::move(step));
       return {};
     }
-    // One dispatch runs all passes, unless a loop budget makes it stop before.
+    // One dispatch runs all iterations, unless a loop budget makes it stop before.
     out_.repeated.push_back(std::move(step));
     out_.count = bound_;
-    out_.watch = BufferSlice{passes_, kLeft, 4};
+    out_.watch = BufferSlice{iterations_, kLeft, 4};
     return {};
   }
 
@@ -175,21 +175,21 @@ class OneWorkgroupStep {
     return count;
   }
 
-  codegen::PassLoop pass_loop(const GridSegment& segment) const {
-    codegen::PassLoop passes;
-    passes.most = static_cast<std::uint32_t>(
-        std::clamp(kInvocationsAtOnce / invocations(), kFewestPassesAtOnce, kMostPassesAtOnce));
+  codegen::IterationLoop iteration_loop(const GridSegment& segment) const {
+    codegen::IterationLoop iterations;
+    iterations.most = static_cast<std::uint32_t>(std::clamp(
+        kInvocationsAtOnce / invocations(), kFewestIterationsAtOnce, kMostIterationsAtOnce));
     const bool has_flag = request_.config.convergence.kind == Convergence::Kind::Flag;
     for (BufferId id = 0; id < segment.buffers.size(); ++id) {
       const SegmentBuffer& buffer = segment.buffers[id];
-      if (buffer.kind == SegmentBuffer::Kind::Passes) passes.control = id;
-      if (buffer.kind == SegmentBuffer::Kind::Changed) passes.changed = id;
+      if (buffer.kind == SegmentBuffer::Kind::Iterations) iterations.control = id;
+      if (buffer.kind == SegmentBuffer::Kind::Changed) iterations.changed = id;
       const bool is_flag =
           has_flag && buffer.kind == SegmentBuffer::Kind::Program &&
           request_.program.buffer(buffer.source).name == request_.config.convergence.flag;
-      if (is_flag) passes.changed = id;
+      if (is_flag) iterations.changed = id;
     }
-    return passes;
+    return iterations;
   }
 
   Engine& engine_;
@@ -204,7 +204,7 @@ class OneWorkgroupStep {
     BufferSlice before;
   };
   std::vector<Compared> befores_;
-  SharedBuffer passes_;
+  SharedBuffer iterations_;
   SharedBuffer changed_;
 };
 

@@ -18,21 +18,21 @@ struct GridRequest {
   std::string name;
 };
 
-// Appends fills, steps, conditions and control words to the sequence, and says in Sequence::passes
-// how to read what became of it.
+// Appends fills, steps, conditions and control words to the sequence, and says in
+// Sequence::iterations how to read what became of it.
 Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence& sequence);
 
 // Compiles the kernel of a grid that is one workgroup, ahead of the first dispatch. Bindings and
 // buffers are not looked at.
 Result<void> prepare_one_workgroup(Engine& engine, const GridRequest& request);
 
-// After a run: how many passes there were, and whether the last one changed nothing.
-struct PassesRun {
-  std::uint32_t passes = 0;
+// After a run: how many iterations there were, and whether the last one changed nothing.
+struct IterationsRun {
+  std::uint32_t iterations = 0;
   bool converged = false;
 };
 // Counts them, and the launches, in the telemetry.
-Result<PassesRun> passes_of(const Recording& recording);
+Result<IterationsRun> iterations_of(const Recording& recording);
 
 // The times of the recorded steps, several of which may be of one segment, as times of the
 // segments.

@@ -63,7 +63,7 @@ Result<void> GridSteps::put_together() {
 }
 
 Result<void> GridSteps::make_plan(GridSyncOptions options) {
-  options.many_passes = bound() > 1;
+  options.many_iterations = bound() > 1;
   options.report_changes = compares();
   options.one_dimensional = request_.grid[1] == 1 && request_.grid[2] == 1;
   options.fresh_outputs = request_.fresh_outputs;
@@ -112,15 +112,17 @@ Result<void> GridSteps::make_kept() {
   return {};
 }
 
-BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer, const PassBuffers& pass) const {
+BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer,
+                                const IterationBuffers& iteration) const {
   const auto whole = [](const SharedBuffer& b) { return BufferSlice{b, 0, b->bytes()}; };
   switch (buffer.kind) {
     case SegmentBuffer::Kind::Program:
-      return pass.flag && buffer.source == flag() ? *pass.flag : request_.buffers[buffer.source];
+      return iteration.flag && buffer.source == flag() ? *iteration.flag
+                                                       : request_.buffers[buffer.source];
     case SegmentBuffer::Kind::Trips:
-      return pass.trip_words.value_or(BufferSlice{});
+      return iteration.trip_words.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Choices:
-      return pass.choices.value_or(BufferSlice{});
+      return iteration.choices.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Spill:
       return whole(spills_[buffer.source]);
     case SegmentBuffer::Kind::GroupSpill:
@@ -128,9 +130,9 @@ BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer, const PassBuffers& 
     case SegmentBuffer::Kind::Kept:
       return whole(kept_[buffer.source]);
     case SegmentBuffer::Kind::Changed:
-      return pass.changed.value_or(BufferSlice{});
+      return iteration.changed.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Before:
-    case SegmentBuffer::Kind::Passes:
+    case SegmentBuffer::Kind::Iterations:
       break;  // of whole programs only
   }
   return {};
@@ -161,20 +163,20 @@ Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parame
   return known = std::move(*kernel);
 }
 
-Result<KernelStep> GridSteps::segment(std::uint32_t number, const PassBuffers& pass) {
-  FELSITE_TRY(auto kernel, kernel_of(number, !pass.trip_words));
+Result<KernelStep> GridSteps::segment(std::uint32_t number, const IterationBuffers& iteration) {
+  FELSITE_TRY(auto kernel, kernel_of(number, !iteration.trip_words));
   const GridSegment& segment = plan_.segments[number];
   std::vector<BufferSlice> slices;
   dispatch::BindingPlan bindings;
   bindings.buffers.resize(segment.buffers.size());
   for (BufferId id = 0; id < segment.buffers.size(); ++id) {
-    slices.push_back(slice_of(segment.buffers[id], pass));
+    slices.push_back(slice_of(segment.buffers[id], iteration));
     const ir::BufferDecl& buffer = segment.program.buffer(id);
     bindings.buffers[id].count = segment.buffers[id].kind == SegmentBuffer::Kind::Program
                                      ? request_.bindings.buffers[segment.buffers[id].source].count
                                      : slices.back().bytes / ir::info(buffer.element).bytes;
   }
-  FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, pass.trips));
+  FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, iteration.trips));
   KernelStep step{.kernel = std::move(kernel),
                   .buffers = {},
                   .grid = is_whole_ ? Grid{1, 1, 1} : request_.grid,
@@ -277,7 +279,7 @@ Result<bool> add_known_way(Engine& engine, const GridRequest& request, Sequence&
   FELSITE_CHECK(steps.cut(/*store_choices=*/false));
   bool too_long = !steps.plan().host_knows_way;
   if (too_long) return false;
-  FELSITE_CHECK(add_passes(steps, sequence, too_long));
+  FELSITE_CHECK(add_iterations(steps, sequence, too_long));
   if (!too_long) sequence.own_bytes += steps.own_bytes();
   return !too_long;
 }
@@ -299,8 +301,8 @@ Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence
 
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,
                                          std::span<const std::uint64_t> step_ns) {
-  if (step_ns.empty() || !sequence.passes) return {step_ns.begin(), step_ns.end()};
-  std::vector<std::uint64_t> times(sequence.passes->segments);
+  if (step_ns.empty() || !sequence.iterations) return {step_ns.begin(), step_ns.end()};
+  std::vector<std::uint64_t> times(sequence.iterations->segments);
   for (std::size_t i = 0; i < step_ns.size(); ++i) {
     const std::size_t prefix = sequence.prefix.size();
     const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
@@ -309,20 +311,20 @@ std::vector<std::uint64_t> segment_times(const Sequence& sequence,
   return times;
 }
 
-Result<PassesRun> passes_of(const Recording& recording) {
-  const PassRecord& record = *recording.sequence().passes;
-  PassesRun run{record.always, record.rests};
+Result<IterationsRun> iterations_of(const Recording& recording) {
+  const IterationRecord& record = *recording.sequence().iterations;
+  IterationsRun run{record.always, record.rests};
   const auto word = [&](const BufferSlice& slice) -> Result<std::uint32_t> {
     FELSITE_TRY(auto words, recording.read_words(slice));
     return words.front();
   };
   for (const BufferSlice& slice : record.ran) {
     FELSITE_TRY(const auto ran, word(slice));
-    if (ran != 0) ++run.passes;
+    if (ran != 0) ++run.iterations;
   }
   if (record.counted) {
     FELSITE_TRY(const auto counted, word(*record.counted));
-    run.passes += counted;
+    run.iterations += counted;
   }
   if (record.left) {
     FELSITE_TRY(const auto left, recording.read_words(*record.left));
@@ -332,18 +334,18 @@ Result<PassesRun> passes_of(const Recording& recording) {
     FELSITE_TRY(const auto converged, word(*record.converged));
     run.converged = converged != 0;
   }
-  std::uint64_t launches = std::uint64_t{record.launches_in_pass} * run.passes;
+  std::uint64_t launches = std::uint64_t{record.launches_in_iteration} * run.iterations;
   if (record.launches) {
     FELSITE_TRY(const auto counted, word(*record.launches));
     launches += counted;
   }
   dispatch::count(Counter::Launches, launches);
-  dispatch::count(Counter::PassesRun, run.passes);
-  if (run.converged) dispatch::count(Counter::PassesSkipped, record.bound - run.passes);
+  dispatch::count(Counter::IterationsRun, run.iterations);
+  if (run.converged) dispatch::count(Counter::IterationsSkipped, record.bound - run.iterations);
   if (record.segments > 1) {
     dispatch::count(Counter::GridSyncSplits);
     dispatch::count(Counter::GridSyncSegments, record.segments);
-    const std::uint64_t points = launches > run.passes ? launches - run.passes : 0;
+    const std::uint64_t points = launches > run.iterations ? launches - run.iterations : 0;
     dispatch::count(Counter::GridSyncPoints, points);
   }
   return run;

@@ -8,8 +8,8 @@
 
 namespace felsite::vk {
 
-// What a segment is bound to beside the program's own buffers, in one pass.
-struct PassBuffers {
+// What a segment is bound to beside the program's own buffers, in one iteration.
+struct IterationBuffers {
   std::optional<BufferSlice> changed;     // where it tells of changes
   std::optional<BufferSlice> flag;        // in place of the program's own
   std::span<const std::uint32_t> trips;   // as parameters
@@ -41,7 +41,7 @@ class GridSteps {
 
   // The step of a segment on the whole grid, and of one of the runtime's own programs on as many
   // invocations as there are words.
-  Result<KernelStep> segment(std::uint32_t number, const PassBuffers& pass);
+  Result<KernelStep> segment(std::uint32_t number, const IterationBuffers& iteration);
   Result<KernelStep> own(const Result<ir::Program>& program, std::vector<BufferSlice> buffers,
                          std::uint64_t invocations, std::span<const std::uint32_t> parameters = {});
   // Compares the evolving buffers that no segment reports on with what they were before.
@@ -61,7 +61,7 @@ class GridSteps {
  private:
   Result<void> make_plan(GridSyncOptions options);
   Result<void> make_kept();
-  BufferSlice slice_of(const SegmentBuffer& buffer, const PassBuffers& pass) const;
+  BufferSlice slice_of(const SegmentBuffer& buffer, const IterationBuffers& iteration) const;
   Result<SharedKernel> kernel_of(std::uint32_t number, bool with_parameters);
 
   Engine& engine_;
@@ -81,9 +81,9 @@ class Gates {
  public:
   explicit Gates(GridSteps& steps) : steps_(steps) {}
 
-  // For a pass with these steps, all of which go by one word. Without conditional rendering each
-  // part of a step has a grid of its own in a gate, which gate_step copies out of the shapes.
-  Result<void> shape(std::span<const KernelStep> pass, std::uint32_t gates);
+  // For an iteration with these steps, all of which go by one word. Without conditional rendering
+  // each part of a step has a grid of its own in a gate, which gate_step copies out of the shapes.
+  Result<void> shape(std::span<const KernelStep> iteration, std::uint32_t gates);
   bool by_condition() const { return steps_.has_conditions(); }
   // All gates, which must be closed before each run; none for conditions.
   std::optional<BufferSlice> all() const;
@@ -104,7 +104,7 @@ class Gates {
 };
 
 // The three forms.
-Result<void> add_passes(GridSteps& steps, Sequence& sequence, bool& too_long);
+Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long);
 Result<void> add_way(GridSteps& steps, Sequence& sequence);
 Result<void> add_one_workgroup(Engine& engine, const GridRequest& request, Sequence& sequence);
 

@@ -24,7 +24,7 @@ class Way {
     lay_out();
     FELSITE_CHECK(make_memory());
     if (steps_.compares()) {
-      // The state before the first pass; that it differs from what was in memory says nothing.
+      // The state before the first iteration; that it differs from what was in memory says nothing.
       FELSITE_TRY(auto state, steps_.comparisons(slice(changed_at_, 1)));
       std::ranges::move(state, std::back_inserter(out_.prefix));
       FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {slice(changed_at_, 1)}, 1));
@@ -48,7 +48,7 @@ class Way {
   }
 
  private:
-  // A segment, or the end of a pass: where its gate lies among the words, and what opens it.
+  // A segment, or the end of an iteration: where its gate lies among the words, and what opens it.
   struct Stop {
     std::uint32_t gate_at = 0;
     std::uint32_t gate_words = 0;
@@ -138,15 +138,15 @@ class Way {
       FELSITE_TRY(steps, steps_.comparisons(slice(changed_at_, 1)));
     }
     if (!is_end && !plan_.segments[s].empty) {
-      PassBuffers pass;
-      pass.changed = slice(changed_at_, 1);
-      pass.trip_words = slice(trips_at_, plan_.trip_count);
-      pass.choices = slice(choices_at_, plan_.choice_words);
-      FELSITE_TRY(auto segment, steps_.segment(s, pass));
+      IterationBuffers iteration;
+      iteration.changed = slice(changed_at_, 1);
+      iteration.trip_words = slice(trips_at_, plan_.trip_count);
+      iteration.choices = slice(choices_at_, plan_.choice_words);
+      FELSITE_TRY(auto segment, steps_.segment(s, iteration));
       segment.counts_as_launch = false;  // the way counts those that ran
       steps.push_back(std::move(segment));
     }
-    FELSITE_TRY(auto way, is_end ? pass_end() : way_on(s));
+    FELSITE_TRY(auto way, is_end ? iteration_end() : way_on(s));
     steps.push_back(std::move(way));
     put_behind_gate(s, std::move(steps), round);
     return {};
@@ -191,7 +191,7 @@ class Way {
   std::vector<BufferSlice> way_buffers() const {
     std::vector<BufferSlice> buffers;
     buffers.reserve(
-        3);  // the end of a pass may add one, and g++ 14 warns where that has to move them
+        3);  // the end of an iteration may add one, and g++ 14 warns where that has to move them
     buffers.push_back(BufferSlice{shape_words_, 0, shapes_.size() * 4});
     buffers.push_back(slice(0, next_word_));
     return buffers;
@@ -215,23 +215,23 @@ class Way {
     return steps_.own(dispatch::way_program(), way_buffers(), 1, p);
   }
 
-  Result<KernelStep> pass_end() {
-    using dispatch::PassEnd;
+  Result<KernelStep> iteration_end() {
+    using dispatch::IterationEnd;
     Parameters p = parameters_of(end());
     lead_to(p, 0, true);
     std::vector<BufferSlice> buffers = way_buffers();
-    PassEnd kind = steps_.compares() ? PassEnd::Changed : PassEnd::Counted;
+    IterationEnd kind = steps_.compares() ? IterationEnd::Changed : IterationEnd::Counted;
     if (const auto flag = steps_.flag()) {
-      kind = PassEnd::Flag;
+      kind = IterationEnd::Flag;
       buffers.push_back(steps_.request().buffers[*flag]);
     }
-    return steps_.own(dispatch::pass_end_program(kind), std::move(buffers), 1, p);
+    return steps_.own(dispatch::iteration_end_program(kind), std::move(buffers), 1, p);
   }
 
   void describe() {
-    PassRecord& record = out_.passes.emplace();
+    IterationRecord& record = out_.iterations.emplace();
     record.bound = steps_.bound();
-    record.counted = slice(WayWords::kPasses, 1);
+    record.counted = slice(WayWords::kIterations, 1);
     record.converged = slice(WayWords::kConverged, 1);
     record.launches = slice(WayWords::kLaunches, 1);
     record.segments = end();
@@ -240,7 +240,7 @@ class Way {
   GridSteps& steps_;
   const GridSyncPlan& plan_;
   Sequence& out_;
-  std::vector<Stop> stops_;  // by segment; the last one is the end of a pass
+  std::vector<Stop> stops_;  // by segment; the last one is the end of an iteration
   std::vector<std::uint32_t> shapes_;
   std::uint64_t next_word_ = 0;
   std::uint32_t trips_at_ = 0;

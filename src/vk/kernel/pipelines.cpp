@@ -153,9 +153,9 @@ Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
   if (segment.one_workgroup) {
     words.push_back(3);
     for (const std::uint32_t extent : segment.one_workgroup->grid) words.push_back(extent);
-    if (const auto& passes = segment.one_workgroup->passes) {
-      words.insert(words.end(),
-                   {4, passes->control, passes->changed.value_or(ir::kNone), passes->most});
+    if (const auto& iterations = segment.one_workgroup->iterations) {
+      words.insert(words.end(), {4, iterations->control, iterations->changed.value_or(ir::kNone),
+                                 iterations->most});
     }
   }
   const std::uint64_t way = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);

@@ -177,7 +177,7 @@ Result<bool> Engine::look_at_work(Running& running) {
   Recording& recording = *running.recording;
   const Clock::time_point ended = Clock::now();
   DispatchTiming& timing = running.timing;
-  timing.passes_run = 1;
+  timing.iterations_run = 1;
   timing.enqueue_ns = nanoseconds(running.enqueued);
   timing.wait_ns = nanoseconds(ended - running.began - running.enqueued);
   timing.wall_ns = nanoseconds(ended - running.began);

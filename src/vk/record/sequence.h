@@ -75,16 +75,17 @@ inline bool writes_own_condition(const KernelStep& step) {
 }
 
 // How a run that goes over a program several times tells afterwards what it did.
-struct PassRecord {
+struct IterationRecord {
   std::uint32_t bound = 1;
-  std::uint32_t always = 0;              // passes that ran whatever happened
-  std::vector<BufferSlice> ran;          // a pass ran for each word that is not zero
+  std::uint32_t always = 0;              // iterations that ran whatever happened
+  std::vector<BufferSlice> ran;          // an iteration ran for each word that is not zero
   std::optional<BufferSlice> counted;    // and as many more
-  std::optional<BufferSlice> left;       // not zero: the last pass still changed something
+  std::optional<BufferSlice> left;       // not zero: the last iteration still changed something
   std::optional<BufferSlice> converged;  // not zero: it did not
-  std::optional<BufferSlice> flag;  // what the last pass left in the flag, if not in its buffer
-  bool rests = false;               // nothing can tell of a change, so the first pass is the last
-  std::uint32_t launches_in_pass = 0;
+  std::optional<BufferSlice>
+      flag;            // what the last iteration left in the flag, if not in its buffer
+  bool rests = false;  // nothing can tell of a change, so the first iteration is the last
+  std::uint32_t launches_in_iteration = 0;
   std::optional<BufferSlice> launches;
   std::uint32_t segments = 1;
 };
@@ -118,8 +119,8 @@ struct Sequence {
   std::uint32_t count = 1;
   std::vector<BufferSlice> reads{};
   std::vector<IndirectGate> gates{};
-  std::optional<PassRecord> passes{};
-  std::optional<BufferSlice> flag{};  // the caller's buffer that PassRecord::flag has to go to
+  std::optional<IterationRecord> iterations{};
+  std::optional<BufferSlice> flag{};  // the caller's buffer that IterationRecord::flag has to go to
   // Four bytes of a buffer of Place::Control. The repeated steps then run at most `count` times:
   // the host looks at the word after each submission, and where it finds zero they are not
   // submitted again. Several runs may stand in one submission, so runs that come too late must do

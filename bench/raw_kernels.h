@@ -9,14 +9,14 @@
 
 namespace felsite::bench {
 
-class RawPasses {
+class RawKernels {
  public:
   // The modules of the kernels, and the sizes of the buffers, which are bound in their order.
-  RawPasses(SharedRawDevice device, std::span<const std::vector<std::uint32_t>> modules,
-            std::span<const std::uint64_t> buffer_bytes, std::uint32_t parameters);
-  ~RawPasses();
-  RawPasses(const RawPasses&) = delete;
-  RawPasses& operator=(const RawPasses&) = delete;
+  RawKernels(SharedRawDevice device, std::span<const std::vector<std::uint32_t>> modules,
+             std::span<const std::uint64_t> buffer_bytes, std::uint32_t parameters);
+  ~RawKernels();
+  RawKernels(const RawKernels&) = delete;
+  RawKernels& operator=(const RawKernels&) = delete;
 
   // Once. What `commands` calls of the following is recorded.
   void record(const std::function<void()>& commands);

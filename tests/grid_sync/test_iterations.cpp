@@ -1,5 +1,5 @@
-// How many passes a fixpoint runs and whether it converged, exactly, in every form: a pass that
-// leaves every changing buffer as it was ends the run and counts as run.
+// How many iterations a fixpoint runs and whether it converged, exactly, in every form: an
+// iteration that leaves every changing buffer as it was ends the run and counts as run.
 #include <algorithm>
 
 #include "grid_sync/forms.h"
@@ -9,7 +9,8 @@ using namespace felsite::test;
 
 namespace {
 
-// Each element counts down to zero, one step a pass. `changed` is a flag for those who look at it.
+// Each element counts down to zero, one step an iteration. `changed` is a flag for those who look
+// at it.
 const char* const kCountdown = R"(program countdown workgroup(4) {
   readwrite x: u32[];
   output changed: u32[1];
@@ -27,7 +28,7 @@ const char* const kPlainCountdown = R"(program countdown workgroup(4) {
   if x[i] > 0 { x[i] = x[i] - 1; changed[0] = 1; }
 })";
 
-// The same in a loop of no trip, one or two, so that a pass has a length of its own.
+// The same in a loop of no trip, one or two, so that an iteration has a length of its own.
 const char* const kLoopedCountdown = R"(program countdown workgroup(2, 2) {
   readwrite x: u32[];
   output changed: u32[1];
@@ -52,7 +53,7 @@ std::vector<std::uint32_t> bounds_around(std::uint32_t needed) {
 }
 
 struct Ended {
-  std::uint32_t passes;
+  std::uint32_t iterations;
   bool converged;
   std::uint32_t left;  // of what there was to count down
 };
@@ -62,7 +63,7 @@ Ended countdown_ends(std::uint32_t needed, std::uint32_t bound) {
   return {needed + 1, true, 0};
 }
 
-// One element needs all the passes, and others fewer.
+// One element needs all the iterations, and others fewer.
 Words counters(std::uint32_t needed, std::size_t count) {
   Words words(count, needed / 2);
   words[0] = std::min(needed, 1u);
@@ -70,8 +71,8 @@ Words counters(std::uint32_t needed, std::size_t count) {
   return words;
 }
 
-Words counted_down(Words words, std::uint32_t passes) {
-  for (std::uint32_t& word : words) word -= std::min(word, passes);
+Words counted_down(Words words, std::uint32_t iterations) {
+  for (std::uint32_t& word : words) word -= std::min(word, iterations);
   return words;
 }
 
@@ -82,18 +83,18 @@ void check_countdown(const char* text, std::size_t count) {
       CAPTURE(bound);
       const Words start = counters(needed, count);
       const Ended ended = countdown_ends(needed, bound);
-      const Words rest = counted_down(start, ended.passes);
+      const Words rest = counted_down(start, ended.iterations);
       const DispatchConfig grid = on_grid(static_cast<std::uint32_t>((count + 3) / 4));
-      // With one pass there is nothing to stop early, so nobody has to compare.
+      // With one iteration there is nothing to stop early, so nobody has to compare.
       std::optional<bool> converged = ended.converged;
       if (bound == 1) converged = std::nullopt;
       const Words set{needed == 0 ? 0u : 1u};
       check_all_forms(text, {bytes_of(start)}, fixpoint(grid, bound),
-                      {{bytes_of(rest), bytes_of(set)}, ended.passes, converged});
-      // The flag is zero before each pass, so it ends as the last pass left it.
+                      {{bytes_of(rest), bytes_of(set)}, ended.iterations, converged});
+      // The flag is zero before each iteration, so it ends as the last iteration left it.
       check_all_forms(text, {bytes_of(start)}, fixpoint(grid, bound, by_flag("changed")),
                       {{bytes_of(rest), bytes_of(Words{ended.converged ? 0u : 1u})},
-                       ended.passes,
+                       ended.iterations,
                        ended.converged});
       check_all_forms(text, {bytes_of(start)}, fixpoint(grid, bound, never()),
                       {{bytes_of(counted_down(start, bound)), bytes_of(set)}, bound, false});
@@ -103,18 +104,18 @@ void check_countdown(const char* text, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("passes until nothing changes: none, one, blocks of them, and one more or less") {
+TEST_CASE("iterations until nothing changes: none, one, blocks of them, and one more or less") {
   check_countdown(kCountdown, 12);
 }
 
-TEST_CASE("passes of a program of one segment") { check_countdown(kPlainCountdown, 12); }
+TEST_CASE("iterations of a program of one segment") { check_countdown(kPlainCountdown, 12); }
 
-TEST_CASE("passes of a grid of one workgroup, and of one with idle lanes") {
+TEST_CASE("iterations of a grid of one workgroup, and of one with idle lanes") {
   check_countdown(kCountdown, 4);
   check_countdown(kPlainCountdown, 1);
 }
 
-TEST_CASE("passes of a grid that is too large for one workgroup") {
+TEST_CASE("iterations of a grid that is too large for one workgroup") {
   const Words start = counters(9, 12'000);
   const DispatchConfig grid = on_grid(3'000);
   check_all_forms(kCountdown, {bytes_of(start)}, fixpoint(grid, 100),
@@ -125,26 +126,26 @@ TEST_CASE("passes of a grid that is too large for one workgroup") {
                   {{bytes_of(counted_down(start, 6)), bytes_of(Words{1})}, 6, false});
 }
 
-TEST_CASE("a pass whose segments differ from pass to pass") {
+TEST_CASE("an iteration whose segments differ from iteration to iteration") {
   // x[0] is 5, 4, 3, …: for 5, the loop has no trip and the tail takes one; for 4 and 3 the loop
   // takes one of each. All others go down where the loop has its trip 1.
   Words truth{5, 9, 9, 9, 9, 9, 9, 9};
-  std::uint32_t passes = 0;
+  std::uint32_t iterations = 0;
   for (bool changes = true; changes;) {
     const Words before = truth;
     if (truth[0] % 3 < 2) truth = counted_down(truth, 1);
     if (truth[0] % 3 == 2) --truth[0];
-    ++passes;
+    ++iterations;
     changes = truth != before;
   }
   const std::vector<Bytes> inputs{bytes_of(Words{5, 9, 9, 9, 9, 9, 9, 9})};
   check_all_forms(kLoopedCountdown, inputs, fixpoint(on_grid(2, 1), 200),
-                  {{bytes_of(truth), bytes_of(Words{1})}, passes, true});
+                  {{bytes_of(truth), bytes_of(Words{1})}, iterations, true});
   check_all_forms(kLoopedCountdown, inputs, fixpoint(on_grid(2, 1), 200, by_flag("changed")),
-                  {{bytes_of(truth), bytes_of(Words{0})}, passes, true});
+                  {{bytes_of(truth), bytes_of(Words{0})}, iterations, true});
 }
 
-TEST_CASE("a long run: the blocks of passes grow, and the end is found exactly") {
+TEST_CASE("a long run: the blocks of iterations grow, and the end is found exactly") {
   for (const std::uint32_t needed : {1'000u, 1'023u, 1'024u, 3'333u}) {
     CAPTURE(needed);
     check_all_forms(kPlainCountdown, {bytes_of(Words{needed, 1, 0})},
@@ -156,7 +157,7 @@ TEST_CASE("a long run: the blocks of passes grow, and the end is found exactly")
   }
 }
 
-TEST_CASE("more passes than the loops of one kernel may have trips on some drivers") {
+TEST_CASE("more iterations than the loops of one kernel may have trips on some drivers") {
   constexpr std::uint32_t kMany = 70'000;
   const ir::Program program = valid_program(kPlainCountdown);
   const Bytes x = bytes_of(Words{3, kMany});
@@ -171,14 +172,14 @@ TEST_CASE("more passes than the loops of one kernel may have trips on some drive
       const DispatchTiming timing = must(form.backend->dispatch_borrowed_into(
           program, std::vector<ByteSpan>{x}, slots,
           in_form(fixpoint(on_grid(1), kMany + 1 + (ends ? 100'000 : 0), convergence), form)));
-      CHECK(timing.passes_run == kMany + 1);
+      CHECK(timing.iterations_run == kMany + 1);
       CHECK(timing.converged == ends);
       CHECK(words_of(slots[0]) == Words{0, 0});
     }
   }
 }
 
-TEST_CASE("a run without convergence takes each of its passes") {
+TEST_CASE("a run without convergence takes each of its iterations") {
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[];
     let i = invocation.x;
@@ -187,7 +188,7 @@ TEST_CASE("a run without convergence takes each of its passes") {
     x[i] = next * 3 + 1;
   })";
   Words truth{1, 2, 3, 4, 5, 6, 7, 8};
-  for (int pass = 0; pass < 300; ++pass) {
+  for (int iteration = 0; iteration < 300; ++iteration) {
     const Words old = truth;
     for (std::size_t i = 0; i < 8; ++i) truth[i] = old[(i + 1) % 8] * 3 + 1;
   }
@@ -197,7 +198,7 @@ TEST_CASE("a run without convergence takes each of its passes") {
   check_all_forms(text, inputs, fixpoint(on_grid(2), 300), {{bytes_of(truth)}, 300, false});
 }
 
-TEST_CASE("without a word about passes there is one") {
+TEST_CASE("without a word about iterations there is one") {
   check_all_forms(kCountdown, {bytes_of(Words{5, 0, 2, 9})}, on_grid(1),
                   {{bytes_of(Words{4, 0, 1, 8}), bytes_of(Words{1})}, 1, std::nullopt});
   DispatchConfig flagged = on_grid(1);
@@ -237,19 +238,20 @@ TEST_CASE("oscillations never rest: of two states, of three, within a buffer and
   }
 }
 
-TEST_CASE("an output that each pass writes at another place keeps what earlier passes wrote") {
+TEST_CASE(
+    "an output that each iteration writes at another place keeps what earlier iterations wrote") {
   const char* const text = R"(program p workgroup(4) {
-    readwrite pass: u32[1];
+    readwrite iteration: u32[1];
     output log: u32[24];
     writeonly blind: u16[24];
-    let now = pass[0];
+    let now = iteration[0];
     gridsync;
     let at = now * 4 + local.x;
     if now < 5 {
       log[at] = log[at] + 100 + at;
       blind[23 - at] = u16(at);
     }
-    if local.x == 0 && now < 5 { pass[0] = now + 1; }
+    if local.x == 0 && now < 5 { iteration[0] = now + 1; }
   })";
   Words log(24);
   std::vector<std::uint16_t> blind(24);
@@ -261,24 +263,24 @@ TEST_CASE("an output that each pass writes at another place keeps what earlier p
                   {{bytes_of(Words{5}), bytes_of(log), bytes_of(blind)}, 6, true});
 }
 
-TEST_CASE("workgroup memory and locals start anew in each pass") {
+TEST_CASE("workgroup memory and locals start anew in each iteration") {
   const char* const text = R"(program p workgroup(4) {
-    readwrite pass: u32[1];
+    readwrite iteration: u32[1];
     output seen: u32[8];
     workgroup own: u32[4];
     let local_count = 0;
     own[local.x] = own[local.x] + 1;
     local_count = local_count + 1;
-    let now = pass[0];
+    let now = iteration[0];
     gridsync;
     seen[invocation.x] = seen[invocation.x] + own[local.x] * 10 + local_count;
-    if invocation.x == 0 { pass[0] = now + 1; }
+    if invocation.x == 0 { iteration[0] = now + 1; }
   })";
   check_all_forms(text, {bytes_of(Words{0})}, fixpoint(on_grid(2), 7),
                   {{bytes_of(Words{7}), bytes_of(Words(8, 77))}, 7, false});
 }
 
-TEST_CASE("who returned in one pass runs again in the next") {
+TEST_CASE("who returned in one iteration runs again in the next") {
   const char* const text = R"(program p workgroup(4) {
     readwrite x: u32[];
     output passed: u32[8];
@@ -291,7 +293,7 @@ TEST_CASE("who returned in one pass runs again in the next") {
   })";
   Words x = counting(8);
   Words passed(8);
-  for (int pass = 0; pass < 5; ++pass) {
+  for (int iteration = 0; iteration < 5; ++iteration) {
     for (std::size_t i = 0; i < 8; ++i) {
       if (x[i] % 2 == 0) ++passed[i];
       x[i] = x[i] % 2 == 1 ? x[i] + 1 : std::min(x[i] + 1, 9u);

@@ -1,6 +1,6 @@
-// Passes whose way the host knows: all their steps stand in one recording, and each pass goes by
-// the word in which the pass before has told of changes. A word for each pass: nothing is cleared
-// while they run, and what is past convergence is skipped.
+// Iterations whose way the host knows: all their steps stand in one recording, and each iteration
+// goes by the word in which the iteration before has told of changes. A word for each iteration:
+// nothing is cleared while they run, and what is past convergence is skipped.
 #include <algorithm>
 
 #include "base/try.h"
@@ -12,35 +12,36 @@ namespace {
 
 using ir::BufferId;
 
-// Segments of one pass that are recorded one after the other; more are left to the device to count.
+// Segments of one iteration that are recorded one after the other; more are left to the device to
+// count.
 constexpr std::size_t kMostSteps = 16384;
-// Steps of a block of passes, and passes in it, as far as one control kernel counts them.
-constexpr std::size_t kStepsInBlockOfPasses = 1024;
-constexpr std::uint32_t kMostPasses = dispatch::kGridKernelSize;
+// Steps of a block of iterations, and iterations in it, as far as one control kernel counts them.
+constexpr std::size_t kStepsInBlockOfIterations = 1024;
+constexpr std::uint32_t kMostIterations = dispatch::kGridKernelSize;
 
-class Passes {
+class Iterations {
  public:
-  Passes(GridSteps& steps, std::vector<dispatch::FlatStep> way, Sequence& out)
+  Iterations(GridSteps& steps, std::vector<dispatch::FlatStep> way, Sequence& out)
       : steps_(steps), way_(std::move(way)), out_(out), gates_(steps) {}
 
   Result<void> add() {
     const bool converges = steps_.bound() > 1 && steps_.convergence() != Convergence::Kind::None;
-    out_.passes.emplace();
-    out_.passes->bound = steps_.bound();
-    out_.passes->segments = static_cast<std::uint32_t>(steps_.plan().segments.size());
-    out_.passes->launches_in_pass = static_cast<std::uint32_t>(way_.size());
+    out_.iterations.emplace();
+    out_.iterations->bound = steps_.bound();
+    out_.iterations->segments = static_cast<std::uint32_t>(steps_.plan().segments.size());
+    out_.iterations->launches_in_iteration = static_cast<std::uint32_t>(way_.size());
     return converges ? add_converging() : add_all();
   }
 
  private:
-  // The one pass that there is, or all of them whatever happens.
+  // The one iteration that there is, or all of them whatever happens.
   Result<void> add_all() {
-    FELSITE_TRY(auto pass, segments({}));
-    out_.passes->always = steps_.bound();
+    FELSITE_TRY(auto iteration, segments({}));
+    out_.iterations->always = steps_.bound();
     if (steps_.bound() == 1) {
-      append(out_.prefix, std::move(pass));
+      append(out_.prefix, std::move(iteration));
     } else {
-      out_.repeated = std::move(pass);
+      out_.repeated = std::move(iteration);
       out_.count = steps_.bound();
       // Not all at once: the host submits more when it sees that what it submitted has ended.
       FELSITE_TRY(auto going, steps_.control(4, "going"));
@@ -52,32 +53,35 @@ class Passes {
     return {};
   }
 
-  // What a pass goes by, and where it tells of changes.
+  // What an iteration goes by, and where it tells of changes.
   struct Words {
     std::uint32_t condition;  // place in the control buffer
     std::uint32_t changed;
   };
 
   // Places in the control buffer: the first two are advance_program's; then the conditions of the
-  // block's passes, then those of the passes before it.
+  // block's iterations, then those of the iterations before it.
   static constexpr std::uint32_t kCount = 0;
   static constexpr std::uint32_t kLast = 1;
   static constexpr std::uint32_t kFirst = 2;
-  std::uint32_t before_place(std::uint32_t pass) const { return kFirst + in_block_ + pass; }
+  std::uint32_t before_place(std::uint32_t iteration) const {
+    return kFirst + in_block_ + iteration;
+  }
 
   Result<void> add_converging() {
     const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
-    const std::size_t per_pass = way_.size() + compared + 2;
-    const std::size_t most = std::min<std::size_t>(kMostPasses, steps_.runs_at_once(per_pass));
+    const std::size_t per_iteration = way_.size() + compared + 2;
+    const std::size_t most =
+        std::min<std::size_t>(kMostIterations, steps_.runs_at_once(per_iteration));
     const auto room = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(kStepsInBlockOfPasses / per_pass, 1, most));
-    // The block runs a whole number of times; the passes that are left over come before it.
+        std::clamp<std::size_t>(kStepsInBlockOfIterations / per_iteration, 1, most));
+    // The block runs a whole number of times; the iterations that are left over come before it.
     const std::uint32_t bound = steps_.bound();
     in_block_ = bound <= room ? 0 : room;
-    first_passes_ = bound <= room ? bound : (bound - 1) % room + 1;
-    const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_passes_) / in_block_;
+    first_iterations_ = bound <= room ? bound : (bound - 1) % room + 1;
+    const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_iterations_) / in_block_;
     FELSITE_CHECK(make_control());
-    FELSITE_CHECK(add_first_passes());
+    FELSITE_CHECK(add_first_iterations());
     if (in_block_ != 0) {
       FELSITE_CHECK(add_block(runs));
     }
@@ -89,10 +93,10 @@ class Passes {
     flag_ = steps_.flag();
     flag_words_ = flag_ ? steps_.request().bindings.buffers[*flag_].count : 1;
     stride_ = align_up(4, steps_.alignment());
-    places_ = kFirst + in_block_ + first_passes_;
+    places_ = kFirst + in_block_ + first_iterations_;
     std::uint64_t bytes = places_ * stride_;
     if (flag_words_ != 1) {
-      // A flag of several words has memory of its own for each pass.
+      // A flag of several words has memory of its own for each iteration.
       flag_stride_ = align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), steps_.alignment());
       flag_at_ = bytes;
       bytes += flag_stride_ * places_;
@@ -115,21 +119,21 @@ class Passes {
     return {control_, flag_at_ + number * flag_stride_, flag_words_ * 4};
   }
 
-  Result<std::vector<KernelStep>> segments(const PassBuffers& given) {
+  Result<std::vector<KernelStep>> segments(const IterationBuffers& given) {
     std::vector<KernelStep> made;
     for (const dispatch::FlatStep& flat : way_) {
-      PassBuffers pass = given;
-      pass.trips = flat.trips;
-      FELSITE_TRY(auto step, steps_.segment(flat.segment, pass));
-      step.counts_as_launch = false;  // passes_of counts those that really ran
+      IterationBuffers iteration = given;
+      iteration.trips = flat.trips;
+      FELSITE_TRY(auto step, steps_.segment(flat.segment, iteration));
+      step.counts_as_launch = false;  // iterations_of counts those that really ran
       made.push_back(std::move(step));
     }
     return made;
   }
 
-  // A pass that tells of changes in `changed`.
-  Result<std::vector<KernelStep>> pass_steps(std::uint32_t changed) {
-    PassBuffers buffers;
+  // An iteration that tells of changes in `changed`.
+  Result<std::vector<KernelStep>> iteration_steps(std::uint32_t changed) {
+    IterationBuffers buffers;
     buffers.changed = place(changed);
     if (flag_) buffers.flag = flag_place(changed);
     auto made = segments(buffers);
@@ -146,9 +150,9 @@ class Passes {
     return made;
   }
 
-  Result<void> add_first_passes() {
+  Result<void> add_first_iterations() {
     if (steps_.compares()) {
-      // The state before the first pass; that it differs from what was in memory says nothing.
+      // The state before the first iteration; that it differs from what was in memory says nothing.
       FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
       append(out_.prefix, std::move(state));
       if (in_block_ != 0 && !out_.prefix.empty()) {
@@ -156,19 +160,20 @@ class Passes {
         out_.prefix.push_back(std::move(clear));
       }
     }
-    for (std::uint32_t pass = 0; pass < first_passes_; ++pass) {
-      const bool is_last = pass + 1 == first_passes_;
-      const std::uint32_t changed = is_last ? kLast : before_place(pass + 1);
-      FELSITE_TRY(auto made, pass_steps(changed));
-      if (pass == 0) {
-        FELSITE_CHECK(gates_.shape(made, in_block_ + first_passes_));
+    for (std::uint32_t iteration = 0; iteration < first_iterations_; ++iteration) {
+      const bool is_last = iteration + 1 == first_iterations_;
+      const std::uint32_t changed = is_last ? kLast : before_place(iteration + 1);
+      FELSITE_TRY(auto made, iteration_steps(changed));
+      if (iteration == 0) {
+        FELSITE_CHECK(gates_.shape(made, in_block_ + first_iterations_));
         if (const auto closed = gates_.all()) {
           begin_as_zeros(*closed);
         }
       }
-      const std::uint32_t next = is_last ? kNoGate : in_block_ + pass + 1;
-      FELSITE_CHECK(add_pass(out_.prefix, std::move(made), pass == 0 ? kAlways : before_place(pass),
-                             in_block_ + pass, changed, next));
+      const std::uint32_t next = is_last ? kNoGate : in_block_ + iteration + 1;
+      FELSITE_CHECK(add_iteration(out_.prefix, std::move(made),
+                                  iteration == 0 ? kAlways : before_place(iteration),
+                                  in_block_ + iteration, changed, next));
     }
     return {};
   }
@@ -186,18 +191,19 @@ class Passes {
       out_.repeated.push_back(std::move(clear));
     }
     if (const auto all = gates_.all()) {
-      // A pass that is skipped opens no gate, and one that was open stays so.
+      // An iteration that is skipped opens no gate, and one that was open stays so.
       FELSITE_TRY(auto close, steps_.own(dispatch::clear_program(), {*all}, all->bytes / 4));
       out_.repeated.push_back(std::move(close));
       FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
       out_.repeated.push_back(std::move(gate));
     }
-    for (std::uint32_t pass = 0; pass < in_block_; ++pass) {
-      const bool is_last = pass + 1 == in_block_;
-      const std::uint32_t changed = is_last ? kLast : kFirst + pass + 1;
-      FELSITE_TRY(auto made, pass_steps(changed));
-      const std::uint32_t next = is_last ? kNoGate : pass + 1;
-      FELSITE_CHECK(add_pass(out_.repeated, std::move(made), kFirst + pass, pass, changed, next));
+    for (std::uint32_t iteration = 0; iteration < in_block_; ++iteration) {
+      const bool is_last = iteration + 1 == in_block_;
+      const std::uint32_t changed = is_last ? kLast : kFirst + iteration + 1;
+      FELSITE_TRY(auto made, iteration_steps(changed));
+      const std::uint32_t next = is_last ? kNoGate : iteration + 1;
+      FELSITE_CHECK(add_iteration(out_.repeated, std::move(made), kFirst + iteration, iteration,
+                                  changed, next));
     }
     out_.count = runs;
     out_.watch = place(kLast);
@@ -206,27 +212,29 @@ class Passes {
 
   static constexpr std::uint32_t kAlways = ir::kNone;
   static constexpr std::uint32_t kNoGate = ir::kNone;
-  // `gate`: the pass's own, `next`: the one of the pass behind it, which goes by `changed`.
-  Result<void> add_pass(std::vector<KernelStep>& to, std::vector<KernelStep> pass,
-                        std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
-                        std::uint32_t next) {
+  // `gate`: the iteration's own, `next`: the one of the iteration behind it, which goes by
+  // `changed`.
+  Result<void> add_iteration(std::vector<KernelStep>& to, std::vector<KernelStep> iteration,
+                             std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
+                             std::uint32_t next) {
     if (!gates_.by_condition() && next != kNoGate) {
       FELSITE_TRY(auto opens, gates_.gate_step(place(changed), next));
-      pass.push_back(std::move(opens));
+      iteration.push_back(std::move(opens));
     }
-    if (condition != kAlways) pass = gates_.behind(std::move(pass), place(condition), gate);
-    append(to, std::move(pass));
+    if (condition != kAlways)
+      iteration = gates_.behind(std::move(iteration), place(condition), gate);
+    append(to, std::move(iteration));
     return {};
   }
 
   void describe() {
-    PassRecord& record = *out_.passes;
+    IterationRecord& record = *out_.iterations;
     record.always = 1;
-    for (std::uint32_t pass = 1; pass < first_passes_; ++pass) {
-      record.ran.push_back(place(before_place(pass)));
+    for (std::uint32_t iteration = 1; iteration < first_iterations_; ++iteration) {
+      record.ran.push_back(place(before_place(iteration)));
     }
-    for (std::uint32_t pass = 0; pass < in_block_; ++pass) {
-      record.ran.push_back(place(kFirst + pass));
+    for (std::uint32_t iteration = 0; iteration < in_block_; ++iteration) {
+      record.ran.push_back(place(kFirst + iteration));
     }
     if (in_block_ != 0) record.counted = place(kCount);
     record.left = place(kLast);
@@ -244,7 +252,7 @@ class Passes {
   std::optional<BufferId> flag_;
   std::uint64_t flag_words_ = 1;
   std::uint32_t in_block_ = 0;
-  std::uint32_t first_passes_ = 0;
+  std::uint32_t first_iterations_ = 0;
   std::uint32_t places_ = 0;
   std::uint64_t stride_ = 0;
   std::uint64_t flag_stride_ = 0;
@@ -254,11 +262,11 @@ class Passes {
 
 }  // namespace
 
-Result<void> add_passes(GridSteps& steps, Sequence& sequence, bool& too_long) {
+Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long) {
   auto way = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMostSteps);
   too_long = !way;
   if (too_long) return {};
-  return Passes(steps, std::move(*way), sequence).add();
+  return Iterations(steps, std::move(*way), sequence).add();
 }
 
 }  // namespace felsite::vk

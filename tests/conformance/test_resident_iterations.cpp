@@ -1,4 +1,4 @@
-// Grid barriers and passes on buffers that the caller holds on the device.
+// Grid barriers and iterations on buffers that the caller holds on the device.
 #include "conformance/conformance.h"
 #include "support/skip.h"
 
@@ -7,7 +7,7 @@ using namespace felsite::test;
 
 namespace {
 
-// One hop a pass: a word takes its left neighbour's bits. The flag says whether one changed.
+// One hop an iteration: a word takes its left neighbour's bits. The flag says whether one changed.
 const char* const kSpread = R"(program spread workgroup(8) {
   readwrite x: u32[]; readwrite flag: u32[1];
   let i = invocation.x;
@@ -42,7 +42,7 @@ Run run(const DispatchConfig& config, bool compiled = false) {
   return result;
 }
 
-DispatchConfig passes(std::uint32_t bound, Convergence convergence = {}) {
+DispatchConfig iterations(std::uint32_t bound, Convergence convergence = {}) {
   DispatchConfig config;
   config.grid_override = {3, 1, 1};
   config.fixpoint_iterations = bound;
@@ -53,50 +53,50 @@ DispatchConfig passes(std::uint32_t bound, Convergence convergence = {}) {
 }  // namespace
 
 TEST_CASE("a program with grid barriers runs on resident buffers, once") {
-  const Run once = run(passes(1));
+  const Run once = run(iterations(1));
   CHECK(once.x[1] == 5);
   CHECK(once.x[2] == 0);
   CHECK(once.flag == Words{1});
-  CHECK(once.timing.passes_run == 1);
+  CHECK(once.timing.iterations_run == 1);
 }
 
-TEST_CASE("passes on resident buffers end when nothing changes, and are counted") {
+TEST_CASE("iterations on resident buffers end when nothing changes, and are counted") {
   const Words all(21, 5);
   for (const bool compiled : {false, true}) {
     CAPTURE(compiled);
-    // The flag stays as the caller left it or as a pass set it: it is a buffer like others.
-    const Run automatic = run(passes(100), compiled);
+    // The flag stays as the caller left it or as an iteration set it: it is a buffer like others.
+    const Run automatic = run(iterations(100), compiled);
     CHECK(automatic.x == all);
-    CHECK(automatic.timing.passes_run == 21);
+    CHECK(automatic.timing.iterations_run == 21);
     CHECK(automatic.timing.converged);
-    const Run flagged = run(passes(100, {Convergence::Kind::Flag, "flag"}), compiled);
+    const Run flagged = run(iterations(100, {Convergence::Kind::Flag, "flag"}), compiled);
     CHECK(flagged.x == all);
     CHECK(flagged.flag == Words{0});
-    CHECK(flagged.timing.passes_run == 21);
+    CHECK(flagged.timing.iterations_run == 21);
     CHECK(flagged.timing.converged);
-    const Run bounded = run(passes(7, {Convergence::Kind::Flag, "flag"}), compiled);
+    const Run bounded = run(iterations(7, {Convergence::Kind::Flag, "flag"}), compiled);
     CHECK(bounded.x[7] == 5);
     CHECK(bounded.x[8] == 0);
     CHECK(bounded.flag == Words{1});
-    CHECK(bounded.timing.passes_run == 7);
+    CHECK(bounded.timing.iterations_run == 7);
     CHECK_FALSE(bounded.timing.converged);
-    const Run all_of_them = run(passes(30, {Convergence::Kind::None, ""}), compiled);
+    const Run all_of_them = run(iterations(30, {Convergence::Kind::None, ""}), compiled);
     CHECK(all_of_them.x == all);
-    CHECK(all_of_them.timing.passes_run == 30);
+    CHECK(all_of_them.timing.iterations_run == 30);
     CHECK_FALSE(all_of_them.timing.converged);
   }
 }
 
-TEST_CASE("a second run of the same passes on the same buffers makes nothing anew") {
+TEST_CASE("a second run of the same iterations on the same buffers makes nothing anew") {
   FELSITE_SKIP_IF(!on_vulkan(), "the reference records nothing");
   const OnDevice x(Words(21, 1));
   const OnDevice flag(Words{0});
   const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
   const ir::Program program = valid_program(kSpread);
-  must(tested().dispatch_resident(program, resources, passes(50)));
+  must(tested().dispatch_resident(program, resources, iterations(50)));
   const MetricSnapshot before = tested().metric_snapshot();
   const Telemetry counts =
-      counted([&] { must(tested().dispatch_resident(program, resources, passes(50))); });
+      counted([&] { must(tested().dispatch_resident(program, resources, iterations(50))); });
   const MetricSnapshot after = tested().metric_snapshot();
   CHECK(after.recordings == before.recordings);
   CHECK(after.allocations == before.allocations);
@@ -112,7 +112,7 @@ TEST_CASE("resident outputs begin as the caller's bytes: their forms count as ch
   const OnDevice x(Words{0x7FC0'0001, 1, 0x3F80'0000, 0x8000'0001});
   const ir::Program program = valid_program(
       "program p workgroup(4) { output x: f32[4]; x[invocation.x] = x[invocation.x]; }");
-  DispatchConfig config = passes(9);
+  DispatchConfig config = iterations(9);
   for (const GridSync form : {GridSync::Automatic, GridSync::Resident}) {
     if (!on_vulkan() && form != GridSync::Automatic) continue;
     config.grid_override = {1, 1, 1};
@@ -122,7 +122,7 @@ TEST_CASE("resident outputs begin as the caller's bytes: their forms count as ch
     const DispatchTiming timing =
         must(tested().dispatch_resident_timed(program, std::vector{x.handle()}, config));
     CHECK(x.words() == Words{0x7FC0'0000, 0, 0x3F80'0000, 0x8000'0000});
-    CHECK(timing.passes_run == 2);
+    CHECK(timing.iterations_run == 2);
     CHECK(timing.converged);
   }
 }
@@ -152,14 +152,14 @@ TEST_CASE("loops on resident buffers that are too long for one workgroup's budge
   CHECK(o.words() == expected);
 }
 
-TEST_CASE("passes without time end at once, also where they are recorded already") {
+TEST_CASE("iterations without time end at once, also where they are recorded already") {
   const OnDevice x(Words{1, 0, 0, 0});
   const OnDevice flag(Words{0});
   const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
   const ir::Program program = valid_program(kSpread);
-  must(tested().dispatch_resident(program, resources, passes(2)));
+  must(tested().dispatch_resident(program, resources, iterations(2)));
   must(tested().upload_resident(x.handle(), bytes_of(Words{1, 0, 0, 0})));
-  DispatchConfig config = passes(2);
+  DispatchConfig config = iterations(2);
   config.timeout = std::chrono::nanoseconds(0);
   CHECK(code_of(tested().dispatch_resident(program, resources, config)) == ErrorCode::Timeout);
   CHECK(x.words() == Words{1, 0, 0, 0});
@@ -184,15 +184,16 @@ TEST_CASE("a step of a sequence may have grid barriers") {
   CHECK(words_of(outputs.front()) == expected);
 }
 
-TEST_CASE("passes on resident buffers that make no sense are refused") {
+TEST_CASE("iterations on resident buffers that make no sense are refused") {
   const OnDevice x(Words(8));
   const OnDevice flag(Words{0});
   const std::vector<ResidentHandle> resources{x.handle(), flag.handle()};
   const ir::Program program = valid_program(kSpread);
-  CHECK(code_of(tested().dispatch_resident(program, resources, passes(0))) == ErrorCode::BadInputs);
-  CHECK(code_of(tested().dispatch_resident(program, resources,
-                                           passes(3, {Convergence::Kind::Flag, "nothing"}))) ==
+  CHECK(code_of(tested().dispatch_resident(program, resources, iterations(0))) ==
         ErrorCode::BadInputs);
-  CHECK(code_of(tested().dispatch_resident(program, std::vector{x.handle()}, passes(3))) ==
+  CHECK(code_of(tested().dispatch_resident(program, resources,
+                                           iterations(3, {Convergence::Kind::Flag, "nothing"}))) ==
+        ErrorCode::BadInputs);
+  CHECK(code_of(tested().dispatch_resident(program, std::vector{x.handle()}, iterations(3))) ==
         ErrorCode::BadInputs);
 }

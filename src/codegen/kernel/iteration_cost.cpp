@@ -1,4 +1,4 @@
-// What passes take of a driver's loop budget.
+// What iterations take of a driver's loop budget.
 //
 // The driver counts the trips of several lanes that go together: a trip that one of them makes
 // counts for all. So a loop costs, each time it is come to, the most trips that any lane has ever
@@ -22,8 +22,8 @@ Word capped(Word cost) { return min(cost, cost.emitter->word(kMost)); }
 }  // namespace
 
 void KernelWriter::begin_counting() {
-  if (plan_.passes.counted_loops == 0) return;
-  const std::uint32_t loops = plan_.passes.counted_loops;
+  if (plan_.iterations.counted_loops == 0) return;
+  const std::uint32_t loops = plan_.iterations.counted_loops;
   shared_counts_ = buffers_.workgroup_words(loops, "most_trips");
   for (std::uint32_t i = 0; i < loops; ++i) {
     for (std::vector<Id>* counts : {&counts_, &told_counts_}) {
@@ -37,22 +37,22 @@ void KernelWriter::begin_counting() {
 }
 
 void KernelWriter::count_trips(ir::NodeId loop, Word from, Word to) {
-  if (plan_.passes.counted_loops == 0 || plan_.passes.counted[loop] == 0) return;
+  if (plan_.iterations.counted_loops == 0 || plan_.iterations.counted[loop] == 0) return;
   const Word trips = to - from;
-  const Id count = counts_[plan_.passes.counted[loop] - 1];
+  const Id count = counts_[plan_.iterations.counted[loop] - 1];
   const Word before = e_.as_word(e_.load(e_.type_word(), count));
   e_.store(count, select(before < trips, trips, before).id());
 }
 
 // Of the function that is left from within them.
 void KernelWriter::count_open_loops() {
-  if (plan_.passes.counted_loops == 0) return;
+  if (plan_.iterations.counted_loops == 0) return;
   for (const OpenLoop& loop : open_loops_) count_trips(loop.node, loop.from, loop.index + 1U);
 }
 
 // Told only when there is news, which soon there is not.
 void KernelWriter::share_counts() {
-  for (std::uint32_t i = 0; i < plan_.passes.counted_loops; ++i) {
+  for (std::uint32_t i = 0; i < plan_.iterations.counted_loops; ++i) {
     const Word count = e_.as_word(e_.load(e_.type_word(), counts_[i]));
     const Word before = e_.as_word(e_.load(e_.type_word(), told_counts_[i]));
     e_.when(before < count, [&] {
@@ -64,20 +64,21 @@ void KernelWriter::share_counts() {
   }
 }
 
-// Trips that are counted may become more with the next pass, so half of the budget is kept for it.
-Flag KernelWriter::fits_another_pass(const PassLoop& loop, Word ran) {
-  const std::uint32_t around = trips_around_pass(segment_, plan_.lanes);
+// Trips that are counted may become more with the next iteration, so half of the budget is kept for
+// it.
+Flag KernelWriter::fits_another_iteration(const IterationLoop& loop, Word ran) {
+  const std::uint32_t around = trips_around_iteration(segment_, plan_.lanes);
   const std::uint32_t budget = std::min(e_.mask().loop_budget, kMost);
   Word cost = e_.word(kMost);
-  if (!plan_.passes.one_each) cost = capped(cost_of_pass(loop) + around);
+  if (!plan_.iterations.one_each) cost = capped(cost_of_iteration(loop) + around);
   const Word spent = ran * cost;
-  e_.store(pass_.spent, spent.id());
+  e_.store(iteration_.spent, spent.id());
   if (!cost.is_constant()) return spent <= budget / 2;
-  const std::uint32_t kept = cost.constant + around;  // for the pass, and before the first one
+  const std::uint32_t kept = cost.constant + around;  // for the iteration, and before the first one
   return spent <= budget - std::min(kept, budget);
 }
 
-Word KernelWriter::cost_of_pass(const PassLoop& loop) {
+Word KernelWriter::cost_of_iteration(const IterationLoop& loop) {
   // A run of each invocation of a lane is a loop's trip.
   const std::uint32_t last_run = plan_.turns > 1 ? plan_.turns + 1 : 0;
   const Word cost = capped(cost_of(plan_.nodes, false) + last_run);
@@ -114,7 +115,7 @@ Word KernelWriter::cost_of_node(ir::NodeId id, bool in_run) {
 
 Word KernelWriter::trips_of_loop(ir::NodeId id) {
   const ir::Node& node = program_.node(id);
-  if (const std::uint32_t counted = plan_.passes.counted[id]; counted != 0) {
+  if (const std::uint32_t counted = plan_.iterations.counted[id]; counted != 0) {
     return capped(told(shared_counts_, e_.word(counted - 1)));
   }
   const std::uint32_t from = program_.expr(node.args[0]).args[0];

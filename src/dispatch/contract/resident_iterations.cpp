@@ -1,4 +1,4 @@
-// Passes on resident buffers of a backend that runs grid barriers itself: the host compares.
+// Iterations on resident buffers of a backend that runs grid barriers itself: the host compares.
 #include <algorithm>
 
 #include "base/deadline.h"
@@ -27,14 +27,14 @@ Result<std::array<std::uint32_t, 3>> grid_of(const Backend& backend, const ir::P
 
 }  // namespace
 
-Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& program,
-                                                         std::span<const ResidentHandle> resources,
-                                                         const DispatchConfig& config) {
+Result<DispatchTiming> Backend::dispatch_resident_iterations(
+    const ir::Program& program, std::span<const ResidentHandle> resources,
+    const DispatchConfig& config) {
   const std::uint32_t bound = config.fixpoint_iterations.value_or(1);
   const bool compares = config.convergence.kind == Convergence::Kind::Automatic && bound > 1;
   const bool flags = config.convergence.kind == Convergence::Kind::Flag;
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
-  // What the host has to look at after each pass.
+  // What the host has to look at after each iteration.
   std::vector<ResidentRange> looked_at;
   std::vector<ResidentFill> cleared;
   const std::vector<ir::BufferId> changed = dispatch::changed_buffers(program);
@@ -56,9 +56,9 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
   const base::Deadline deadline(config.timeout);
   std::vector<Bytes> after;
   std::optional<DispatchTiming> total;
-  std::uint32_t passes = 0;
+  std::uint32_t iterations = 0;
   bool converged = false;
-  while (passes < bound && !converged) {
+  while (iterations < bound && !converged) {
     SubmissionConfig how{.profile = config.profile, .label = config.label};
     if (config.timeout) how.timeout = deadline.left();
     auto timing =
@@ -68,16 +68,16 @@ Result<DispatchTiming> Backend::dispatch_resident_passes(const ir::Program& prog
       return timing;
     }
     total = total ? sum(*total, *timing) : std::move(*timing);
-    ++passes;
+    ++iterations;
     const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
     if (compares) converged = after == before;
     if (flags) converged = std::ranges::all_of(after.front(), is_zero);
     before.swap(after);
   }
-  total->passes_run = passes;
+  total->iterations_run = iterations;
   total->converged = converged;
-  dispatch::count(Counter::PassesRun, passes);
-  if (converged) dispatch::count(Counter::PassesSkipped, bound - passes);
+  dispatch::count(Counter::IterationsRun, iterations);
+  if (converged) dispatch::count(Counter::IterationsSkipped, bound - iterations);
   return std::move(*total);
 }
 

@@ -1,4 +1,4 @@
-// Many passes in one dispatch: the modules under many masks, and what is refused.
+// Many iterations in one dispatch: the modules under many masks, and what is refused.
 #include <fmt/format.h>
 
 #include <random>
@@ -15,7 +15,7 @@ using codegen::Feature;
 
 namespace {
 
-constexpr std::string_view kText = R"(program passes workgroup(8) {{
+constexpr std::string_view kText = R"(program iterations workgroup(8) {{
   readwrite control: u32[4];
   readonly n: u32[];
   readwrite x: u32[];
@@ -40,16 +40,18 @@ constexpr std::string_view kText = R"(program passes workgroup(8) {{
 }}
 )";
 
-Result<codegen::Kernel> lower_passes(const ir::Program& program, const codegen::PassLoop& passes,
-                                     std::array<std::uint32_t, 3> grid, const Capabilities& mask) {
+Result<codegen::Kernel> lower_iterations(const ir::Program& program,
+                                         const codegen::IterationLoop& iterations,
+                                         std::array<std::uint32_t, 3> grid,
+                                         const Capabilities& mask) {
   codegen::Segment segment(program);
-  segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .passes = passes};
+  segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .iterations = iterations};
   return codegen::lower(segment, mask);
 }
 
 }  // namespace
 
-TEST_CASE("passes under many masks") {
+TEST_CASE("iterations under many masks") {
   std::vector<Capabilities> masks;
   for (const Capabilities& base : {codegen::all_capabilities(), codegen::no_capabilities()}) {
     for (const std::uint32_t version : {0x0001'0300U, 0x0001'0400U, 0x0001'0500U, 0x0001'0600U}) {
@@ -70,8 +72,8 @@ TEST_CASE("passes under many masks") {
         CAPTURE(mask.loop_budget);
         for (const auto& changed :
              {std::optional<ir::BufferId>(3), std::optional<ir::BufferId>()}) {
-          const auto kernel = lower_passes(program, {.control = 0, .changed = changed},
-                                           {folds ? 3U : 1U, 1, 1}, mask);
+          const auto kernel = lower_iterations(program, {.control = 0, .changed = changed},
+                                               {folds ? 3U : 1U, 1, 1}, mask);
           REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
           CHECK(validation_message(kernel->words) == "");
           CHECK(kernel->buffers[0] == codegen::BufferBinding{0, 0, true});
@@ -82,7 +84,7 @@ TEST_CASE("passes under many masks") {
           Capabilities narrow = mask;
           narrow.limits.workgroup_invocations = 7;
           const auto in_turns =
-              lower_passes(program, {.control = 0, .changed = changed}, {3, 1, 1}, narrow);
+              lower_iterations(program, {.control = 0, .changed = changed}, {3, 1, 1}, narrow);
           REQUIRE_MESSAGE(in_turns.has_value(), to_string(in_turns.error()));
           CHECK(validation_message(in_turns->words) == "");
         }
@@ -97,13 +99,13 @@ TEST_CASE("many loops of unknown length take no more workgroup memory") {
   Capabilities mask = codegen::all_capabilities();
   mask.loop_budget = 65535;
   const auto kernel =
-      lower_passes(valid_program(text + "}"), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
+      lower_iterations(valid_program(text + "}"), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   CHECK(validation_message(kernel->words) == "");
   CHECK(kernel->shared_bytes <= 1024);
 }
 
-TEST_CASE("generated programs in passes under random masks") {
+TEST_CASE("generated programs in iterations under random masks") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     std::mt19937_64 random(seed);
     Capabilities mask = codegen::no_capabilities();
@@ -116,7 +118,7 @@ TEST_CASE("generated programs in passes under random masks") {
     text.insert(text.find('{') + 1, "\n  readwrite control: u32[4];");
     INFO("seed " << seed << ", features " << mask.features.to_string() << "\n" << text);
     const auto kernel =
-        lower_passes(valid_program(text), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
+        lower_iterations(valid_program(text), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
     if (kernel) {
       CHECK(validation_message(kernel->words) == "");
     } else {
@@ -125,12 +127,13 @@ TEST_CASE("generated programs in passes under random masks") {
   }
 }
 
-TEST_CASE("buffers that cannot serve passes are refused") {
+TEST_CASE("buffers that cannot serve iterations are refused") {
   const auto refusal = [](std::string_view declarations, std::string_view body,
-                          const codegen::PassLoop& passes) -> std::string {
+                          const codegen::IterationLoop& iterations) -> std::string {
     const ir::Program program = valid_program(fmt::format(
         "program p workgroup(1) {{ {} readwrite x: u32[]; {} x[0] = 1; }}", declarations, body));
-    const auto kernel = lower_passes(program, passes, {1, 1, 1}, codegen::all_capabilities());
+    const auto kernel =
+        lower_iterations(program, iterations, {1, 1, 1}, codegen::all_capabilities());
     if (kernel) return "";
     CHECK(kernel.error().code == ErrorCode::InvalidProgram);
     CHECK(!kernel.error().fix.empty());

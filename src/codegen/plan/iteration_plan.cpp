@@ -1,5 +1,5 @@
-// Many passes in one dispatch share the driver's loop budget. What a pass takes of it is bounded
-// from the program where trip counts are literals, and counted where they are not.
+// Many iterations in one dispatch share the driver's loop budget. What an iteration takes of it is
+// bounded from the program where trip counts are literals, and counted where they are not.
 #include <algorithm>
 
 #include "codegen/plan/plan.h"
@@ -10,7 +10,7 @@ namespace {
 using ir::NodeId;
 using ir::NodeKind;
 
-// Each takes a word of workgroup memory and is looked at behind each pass.
+// Each takes a word of workgroup memory and is looked at behind each iteration.
 constexpr std::uint32_t kMostCounted = 64;
 
 bool has_literal_bounds(const ir::Program& program, NodeId loop) {
@@ -24,9 +24,9 @@ std::uint64_t shared_trips(std::uint64_t count, std::uint64_t lanes) { return co
 
 }  // namespace
 
-PassPlan plan_passes(const Segment& segment, const Capabilities& mask) {
+IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask) {
   const ir::Program& program = segment.program;
-  PassPlan plan;
+  IterationPlan plan;
   plan.counted.assign(program.nodes().size(), 0);
   plan.limited = mask.loop_budget != 0;
   if (!plan.limited) return plan;
@@ -44,14 +44,14 @@ PassPlan plan_passes(const Segment& segment, const Capabilities& mask) {
   return plan;
 }
 
-std::uint32_t trips_around_pass(const Segment& segment, std::uint32_t lanes) {
+std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes) {
   const ir::Program& program = segment.program;
-  std::uint64_t trips = 2;  // of the loop of the passes, at its end
+  std::uint64_t trips = 2;  // of the loop of the iterations, at its end
   for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
     const ir::BufferDecl& buffer = program.buffer(id);
     // A wide element may be two words.
     if (buffer.access == ir::Access::Workgroup) trips += shared_trips(buffer.count * 2ULL, lanes);
-    const bool is_changed = segment.one_workgroup->passes->changed == id;
+    const bool is_changed = segment.one_workgroup->iterations->changed == id;
     if (is_changed && buffer.count > lanes) trips += shared_trips(buffer.count, lanes);
   }
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(trips, UINT16_MAX));

@@ -1,4 +1,4 @@
-// Many passes over a program in one dispatch of one workgroup.
+// Many iterations over a program in one dispatch of one workgroup.
 #include "device/one_workgroup.h"
 #include "support/program_generator.h"
 #include "support/skip.h"
@@ -10,21 +10,21 @@ using codegen::Feature;
 namespace {
 
 // Under the device's own mask, and as a device with the older memory model. The dispatches taken.
-std::uint32_t check_passes(std::string_view text, const std::vector<Bytes>& inputs, Grid grid,
-                           std::uint32_t bound, bool has_flag = true) {
-  check_passes_under(device_mask().without(Feature::MemoryModel), text, inputs, grid, bound,
-                     has_flag);
+std::uint32_t check_iterations(std::string_view text, const std::vector<Bytes>& inputs, Grid grid,
+                               std::uint32_t bound, bool has_flag = true) {
+  check_iterations_under(device_mask().without(Feature::MemoryModel), text, inputs, grid, bound,
+                         has_flag);
   if (grid != Grid{1, 1, 1}) {
     const ir::Program program = valid_program(text);
     for (const std::uint32_t turns : {2U, 5U}) {
-      check_passes_under(with_turns(device_mask(), program, grid, turns), text, inputs, grid, bound,
-                         has_flag);
+      check_iterations_under(with_turns(device_mask(), program, grid, turns), text, inputs, grid,
+                             bound, has_flag);
     }
   }
-  return check_passes_under(device_mask(), text, inputs, grid, bound, has_flag);
+  return check_iterations_under(device_mask(), text, inputs, grid, bound, has_flag);
 }
 
-// A value travels one place further with each pass.
+// A value travels one place further with each iteration.
 constexpr std::string_view kChain = R"(program chain workgroup({}) {{
   readwrite control: u32[4];
   readwrite x: u32[];
@@ -58,39 +58,40 @@ Words starting_with(std::uint32_t first, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("passes end when nothing changes") {
-  check_passes(chain(16), {zero_words(16)}, {1, 1, 1}, 50);                 // after the first
-  check_passes(chain(16), {bytes_of(starting_with(9, 2))}, {1, 1, 1}, 50);  // after one change
-  check_passes(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50);
-  check_passes(chain(16), {bytes_of(starting_with(9, 60))}, {4, 1, 1}, 500);
-  CHECK(check_passes(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50) == 1);
+TEST_CASE("iterations end when nothing changes") {
+  check_iterations(chain(16), {zero_words(16)}, {1, 1, 1}, 50);                 // after the first
+  check_iterations(chain(16), {bytes_of(starting_with(9, 2))}, {1, 1, 1}, 50);  // after one change
+  check_iterations(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50);
+  check_iterations(chain(16), {bytes_of(starting_with(9, 60))}, {4, 1, 1}, 500);
+  CHECK(check_iterations(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50) == 1);
 }
 
-TEST_CASE("passes end at their bound, and leave what the last one changed") {
+TEST_CASE("iterations end at their bound, and leave what the last one changed") {
   for (const std::uint32_t bound : {1U, 2U, 7U, 14U, 15U, 16U, 17U}) {
-    check_passes(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, bound);
+    check_iterations(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, bound);
   }
 }
 
 TEST_CASE("a flag of several elements, more than there are lanes, or sized at run time") {
   for (const char* count : {"2", "16", "17", "100"}) {
-    check_passes(chain(16, "output", count), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50);
+    check_iterations(chain(16, "output", count), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 50);
   }
   for (const std::uint32_t count : {1U, 40U}) {
-    check_passes(chain(8, "readwrite", ""),
-                 {bytes_of(starting_with(9, 24)), bytes_of(Words(count, 5))}, {3, 1, 1}, 50);
+    check_iterations(chain(8, "readwrite", ""),
+                     {bytes_of(starting_with(9, 24)), bytes_of(Words(count, 5))}, {3, 1, 1}, 50);
   }
 }
 
-TEST_CASE("without a flag all passes run") {
-  check_passes(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 30, false);
-  check_passes(chain(4), {bytes_of(starting_with(9, 16))}, {4, 1, 1}, 9, false);
+TEST_CASE("without a flag all iterations run") {
+  check_iterations(chain(16), {bytes_of(starting_with(9, 16))}, {1, 1, 1}, 30, false);
+  check_iterations(chain(4), {bytes_of(starting_with(9, 16))}, {4, 1, 1}, 9, false);
 }
 
-TEST_CASE("a dispatch with no pass to run does nothing") {
+TEST_CASE("a dispatch with no iteration to run does nothing") {
   const ir::Program program = valid_program(chain(8, "readwrite", "1"));
-  const codegen::PassLoop passes{.control = 0, .changed = 2};
-  const auto kernel = lower_as_one(program, {.grid = {1, 1, 1}, .passes = passes}, device_mask());
+  const codegen::IterationLoop iterations{.control = 0, .changed = 2};
+  const auto kernel =
+      lower_as_one(program, {.grid = {1, 1, 1}, .iterations = iterations}, device_mask());
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   const Bytes x = bytes_of(starting_with(9, 8));
   const Bytes changed = bytes_of(Words{77});
@@ -105,8 +106,9 @@ TEST_CASE("a dispatch with no pass to run does nothing") {
   }
 }
 
-TEST_CASE("every pass starts anew: variables, workgroup memory, copies, and who has returned") {
-  check_passes(R"(program anew workgroup(16) {
+TEST_CASE(
+    "every iteration starts anew: variables, workgroup memory, copies, and who has returned") {
+  check_iterations(R"(program anew workgroup(16) {
   readwrite control: u32[4];
   readwrite x: u32[];
   output changed: u32[1];
@@ -141,11 +143,11 @@ TEST_CASE("every pass starts anew: variables, workgroup memory, copies, and who 
   }
 }
 )",
-               {bytes_of(counting(16))}, {1, 1, 1}, 100);
+                   {bytes_of(counting(16))}, {1, 1, 1}, 100);
 }
 
-TEST_CASE("passes without barriers, and with returns inside loops") {
-  check_passes(R"(program loops workgroup(8) {
+TEST_CASE("iterations without barriers, and with returns inside loops") {
+  check_iterations(R"(program loops workgroup(8) {
   readwrite control: u32[4];
   readonly n: u32[];
   readwrite x: u32[];
@@ -162,11 +164,11 @@ TEST_CASE("passes without barriers, and with returns inside loops") {
   }
 }
 )",
-               {bytes_of(counting(24)), zero_words(24)}, {3, 1, 1}, 400);
+                   {bytes_of(counting(24)), zero_words(24)}, {3, 1, 1}, 400);
 }
 
-TEST_CASE("subgroup operations in passes") {
-  check_passes(R"(program lanes workgroup(16) {
+TEST_CASE("subgroup operations in iterations") {
+  check_iterations(R"(program lanes workgroup(16) {
   readwrite control: u32[4];
   readwrite x: f32[];
   output changed: u32[1];
@@ -178,10 +180,10 @@ TEST_CASE("subgroup operations in passes") {
   }
 }
 )",
-               {bytes_of(std::vector<float>(16, 1.5f))}, {1, 1, 1}, 100);
+                   {bytes_of(std::vector<float>(16, 1.5f))}, {1, 1, 1}, 100);
 }
 
-TEST_CASE("a trap ends the passes") {
+TEST_CASE("a trap ends the iterations") {
   const ir::Program program = valid_program(R"(program traps workgroup(8) {
   readwrite control: u32[4];
   readwrite x: u32[];
@@ -197,7 +199,7 @@ TEST_CASE("a trap ends the passes") {
 }
 )");
   const auto run =
-      run_passes(program, {bytes_of(counting(8))}, {1, 1, 1}, UINT32_MAX, false, device_mask());
+      run_iterations(program, {bytes_of(counting(8))}, {1, 1, 1}, UINT32_MAX, false, device_mask());
   REQUIRE(!run.has_value());
   CHECK(run.error().code == ErrorCode::Trapped);
 }
@@ -239,24 +241,24 @@ TEST_CASE("more loop trips than a driver's budget are spread over dispatches") {
     for (std::uint32_t i = 0; i < trips.size(); ++i) trips[i] = i * i % 301;
     const std::string text = fmt::format(fmt::runtime(kWalk), 8, before);
     const std::vector<Bytes> inputs{bytes_of(trips), bytes_of(counting(32))};
-    // 300 trips and more in each of 1 000 passes.
-    const std::uint32_t dispatches = check_passes(text, inputs, {4, 1, 1}, 1000, true);
+    // 300 trips and more in each of 1 000 iterations.
+    const std::uint32_t dispatches = check_iterations(text, inputs, {4, 1, 1}, 1000, true);
     if (limited) CHECK(dispatches >= 5);
     if (limited) CHECK(dispatches <= 40);
     if (!limited) CHECK(dispatches == 1);
   }
 }
 
-TEST_CASE("passes whose trips grow are spread over dispatches too") {
-  // Divergent: in each pass another lane has most to do, and ever more of it.
+TEST_CASE("iterations whose trips grow are spread over dispatches too") {
+  // Divergent: in each iteration another lane has most to do, and ever more of it.
   const std::uint32_t dispatches =
-      check_passes(R"(program grows workgroup(16) {
+      check_iterations(R"(program grows workgroup(16) {
   readwrite control: u32[4];
-  readwrite pass: u32[1];
+  readwrite iteration: u32[1];
   readwrite x: u32[];
   output changed: u32[1];
   let i = invocation.x;
-  let p = pass[0];
+  let p = iteration[0];
   gridsync;
   loop a in 0..4 {
     loop k in 0..select((p + a) % 16 == i, p * 2, 1) {
@@ -265,18 +267,18 @@ TEST_CASE("passes whose trips grow are spread over dispatches too") {
   }
   gridsync;
   if i == 0 {
-    pass[0] = p + 1;
+    iteration[0] = p + 1;
   }
   if p < 700 {
     changed[0] = 1;
   }
 }
 )",
-                   {zero_words(1), bytes_of(counting(16))}, {1, 1, 1}, 5000);
+                       {zero_words(1), bytes_of(counting(16))}, {1, 1, 1}, 5000);
   CHECK((dispatches > 1) == (device_mask().loop_budget != 0));
 }
 
-TEST_CASE("passes of known length are spread over dispatches") {
+TEST_CASE("iterations of known length are spread over dispatches") {
   const std::string_view text = R"(program known workgroup(8) {
   readwrite control: u32[4];
   readwrite x: u32[];
@@ -289,19 +291,19 @@ TEST_CASE("passes of known length are spread over dispatches") {
 }
 )";
   const std::uint32_t dispatches =
-      check_passes(text, {bytes_of(counting(8))}, {1, 1, 1}, 1000, false);
+      check_iterations(text, {bytes_of(counting(8))}, {1, 1, 1}, 1000, false);
   // 60 times 7 trips, and a few.
   CHECK(dispatches == (device_mask().loop_budget != 0 ? 7 : 1));
 }
 
-TEST_CASE("passes without loops have most of the budget for themselves") {
+TEST_CASE("iterations without loops have most of the budget for themselves") {
   const std::uint32_t dispatches =
-      check_passes(chain(8), {bytes_of(starting_with(9, 8))}, {1, 1, 1}, 100'000, false);
+      check_iterations(chain(8), {bytes_of(starting_with(9, 8))}, {1, 1, 1}, 100'000, false);
   CHECK(dispatches == (device_mask().loop_budget != 0 ? 4 : 1));
 }
 
-TEST_CASE("loops that nobody can count leave a dispatch one pass") {
-  const std::uint32_t dispatches = check_passes(R"(program ops workgroup(8) {
+TEST_CASE("loops that nobody can count leave a dispatch one iteration") {
+  const std::uint32_t dispatches = check_iterations(R"(program ops workgroup(8) {
   readwrite control: u32[4];
   readwrite x: u32[];
   op power(base: u32, times: u32) -> u32 {
@@ -314,11 +316,11 @@ TEST_CASE("loops that nobody can count leave a dispatch one pass") {
   x[local.x] = power(x[local.x], x[local.x] % 10) + 3;
 }
 )",
-                                                {bytes_of(counting(8))}, {1, 1, 1}, 20, false);
+                                                    {bytes_of(counting(8))}, {1, 1, 1}, 20, false);
   CHECK(dispatches == (device_mask().loop_budget != 0 ? 20 : 1));
 }
 
-TEST_CASE("a single pass over the budget is an error") {
+TEST_CASE("a single iteration over the budget is an error") {
   FELSITE_SKIP_IF(device_mask().loop_budget == 0, "the driver has no loop budget");
   const ir::Program program = valid_program(R"(program much workgroup(8) {
   readwrite control: u32[4];
@@ -330,8 +332,8 @@ TEST_CASE("a single pass over the budget is an error") {
 }
 )");
   const auto run = [&](std::uint32_t trips) {
-    return run_passes(program, {bytes_of(Words{trips}), bytes_of(counting(8))}, {1, 1, 1}, 3, false,
-                      device_mask());
+    return run_iterations(program, {bytes_of(Words{trips}), bytes_of(counting(8))}, {1, 1, 1}, 3,
+                          false, device_mask());
   };
   const auto fits = run(60'000);
   REQUIRE_MESSAGE(fits.has_value(), to_string(fits.error()));
@@ -341,7 +343,7 @@ TEST_CASE("a single pass over the budget is an error") {
   CHECK(exceeds.error().code == ErrorCode::LoopBudgetExceeded);
 }
 
-TEST_CASE("generated programs in passes") {
+TEST_CASE("generated programs in iterations") {
   std::size_t ran = 0;
   for (std::uint64_t seed = 1000; seed < 1060; ++seed) {
     ProgramGenerator generator(seed);
@@ -352,11 +354,11 @@ TEST_CASE("generated programs in passes") {
     }
     std::string text = generator.text();
     text.insert(text.find('{') + 1, "\n  readwrite control: u32[4];");
-    const codegen::OneWorkgroup form{.grid = {1, 1, 1},
-                                     .passes = codegen::PassLoop{.control = 0, .changed = {}}};
+    const codegen::OneWorkgroup form{
+        .grid = {1, 1, 1}, .iterations = codegen::IterationLoop{.control = 0, .changed = {}}};
     if (!lower_as_one(valid_program(text), form, device_mask())) continue;
     INFO("seed " << seed);
-    check_passes_under(device_mask(), text, generator.inputs(), {1, 1, 1}, 3, false);
+    check_iterations_under(device_mask(), text, generator.inputs(), {1, 1, 1}, 3, false);
     ++ran;
   }
   CHECK(ran >= 10);

@@ -1,9 +1,9 @@
-#include "raw_passes.h"
+#include "raw_kernels.h"
 
 namespace felsite::bench {
 
-RawPasses::RawPasses(SharedRawDevice device, std::span<const std::vector<std::uint32_t>> modules,
-                     std::span<const std::uint64_t> buffer_bytes, std::uint32_t parameters)
+RawKernels::RawKernels(SharedRawDevice device, std::span<const std::vector<std::uint32_t>> modules,
+                       std::span<const std::uint64_t> buffer_bytes, std::uint32_t parameters)
     : device_(std::move(device)) {
   const RawInterface interface { static_cast<std::uint32_t>(buffer_bytes.size()), parameters };
   // Layouts that are alike are compatible: what is bound and pushed for one kernel stays for all.
@@ -32,13 +32,13 @@ RawPasses::RawPasses(SharedRawDevice device, std::span<const std::vector<std::ui
   check_raw(vk.vkCreateFence(device_->handle, &fence_info, nullptr, &fence_), "vkCreateFence");
 }
 
-RawPasses::~RawPasses() {
+RawKernels::~RawKernels() {
   device_->vk.vkDestroyFence(device_->handle, fence_, nullptr);
   device_->vk.vkDestroyCommandPool(device_->handle, pool_, nullptr);
   device_->vk.vkDestroyDescriptorPool(device_->handle, descriptors_, nullptr);
 }
 
-void RawPasses::make_set(const RawInterface& interface) {
+void RawKernels::make_set(const RawInterface& interface) {
   const RawDeviceFunctions& vk = device_->vk;
   const VkDescriptorPoolSize size{.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                   .descriptorCount = interface.buffers};
@@ -70,7 +70,7 @@ void RawPasses::make_set(const RawInterface& interface) {
   }
 }
 
-void RawPasses::record(const std::function<void()>& commands) {
+void RawKernels::record(const std::function<void()>& commands) {
   const RawDeviceFunctions& vk = device_->vk;
   VkCommandBufferBeginInfo begin{};
   begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
@@ -87,7 +87,7 @@ void RawPasses::record(const std::function<void()>& commands) {
   check_raw(vk.vkEndCommandBuffer(commands_), "vkEndCommandBuffer");
 }
 
-void RawPasses::fill_with_zeros(std::size_t buffer) {
+void RawKernels::fill_with_zeros(std::size_t buffer) {
   const RawDeviceFunctions& vk = device_->vk;
   vk.vkCmdFillBuffer(commands_, buffers_[buffer]->handle, 0, VK_WHOLE_SIZE, 0);
   VkMemoryBarrier memory{};
@@ -99,22 +99,22 @@ void RawPasses::fill_with_zeros(std::size_t buffer) {
                           nullptr);
 }
 
-void RawPasses::use_kernel(std::size_t kernel) {
+void RawKernels::use_kernel(std::size_t kernel) {
   device_->vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
                                 kernels_[kernel]->pipeline);
 }
 
-void RawPasses::push(std::uint32_t first, std::span<const std::uint32_t> words) {
+void RawKernels::push(std::uint32_t first, std::span<const std::uint32_t> words) {
   device_->vk.vkCmdPushConstants(commands_, kernels_[0]->layout, VK_SHADER_STAGE_COMPUTE_BIT,
                                  first * 4, static_cast<std::uint32_t>(words.size_bytes()),
                                  words.data());
 }
 
-void RawPasses::dispatch(std::uint32_t columns, std::uint32_t rows) {
+void RawKernels::dispatch(std::uint32_t columns, std::uint32_t rows) {
   device_->vk.vkCmdDispatch(commands_, columns, rows, 1);
 }
 
-void RawPasses::barrier(bool for_conditions) {
+void RawKernels::barrier(bool for_conditions) {
   VkMemoryBarrier memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   memory.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
@@ -128,7 +128,7 @@ void RawPasses::barrier(bool for_conditions) {
                                    &memory, 0, nullptr, 0, nullptr);
 }
 
-void RawPasses::begin_condition(std::size_t buffer, std::uint64_t offset) {
+void RawKernels::begin_condition(std::size_t buffer, std::uint64_t offset) {
   VkConditionalRenderingBeginInfoEXT info{};
   info.sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT;
   info.buffer = buffers_[buffer]->handle;
@@ -136,13 +136,13 @@ void RawPasses::begin_condition(std::size_t buffer, std::uint64_t offset) {
   device_->vk.vkCmdBeginConditionalRenderingEXT(commands_, &info);
 }
 
-void RawPasses::end_condition() { device_->vk.vkCmdEndConditionalRenderingEXT(commands_); }
+void RawKernels::end_condition() { device_->vk.vkCmdEndConditionalRenderingEXT(commands_); }
 
-void RawPasses::submit() { device_->submit(commands_, fence_); }
+void RawKernels::submit() { device_->submit(commands_, fence_); }
 
-void RawPasses::wait() { device_->wait(fence_); }
+void RawKernels::wait() { device_->wait(fence_); }
 
-void RawPasses::run() {
+void RawKernels::run() {
   submit();
   wait();
 }
