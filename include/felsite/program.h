@@ -65,11 +65,28 @@ enum class Purity : std::uint8_t {
   ChangesMemory,  // never twice, never moved
 };
 
+// What a value depends on beside its operands, and so for whom it is the same.
+enum class DependsOn : std::uint8_t {
+  Operands,    // nothing else
+  Grid,        // the dispatch: sizes and lengths, which the host knows too
+  Device,      // the same for the whole grid, but only the device knows it
+  Workgroup,   // which workgroup it is
+  Local,       // where in its workgroup the invocation stands
+  Invocation,  // where in the grid the invocation stands
+  Lanes,       // the lanes of its subgroup
+  Variable,    // what was last assigned
+  Memory,      // what was last stored
+};
+
+enum class Names : std::uint8_t { Nothing, Variable, Buffer, Operation };
+
 struct ExprKindInfo {
   ExprKind kind;
   std::string_view name;
   std::uint8_t arity;  // operands; Atomic has one more for CompareExchange, Call as many as it has
   Purity purity;
+  DependsOn depends_on;
+  Names names;  // what `ref` is
 };
 const ExprKindInfo& info(ExprKind kind);
 
@@ -96,13 +113,35 @@ enum class NodeKind : std::uint8_t {
 };
 inline constexpr std::size_t kNodeKindCount = static_cast<std::size_t>(NodeKind::Broadcast) + 1;
 
+// What a node does to the variable `ref`.
+enum class VariableUse : std::uint8_t { None, Declares, Assigns };
+// Which memory a node reads or writes by itself, apart from the loads and atomics in it.
+enum class NodeMemory : std::uint8_t {
+  None,
+  Buffer,  // `ref`
+  Source,  // `ref2`
+  Copies,  // the destinations of all copies with its tag
+};
+// For whom memory accesses before and behind a node are ordered.
+enum class Orders : std::uint8_t {
+  Nothing,
+  ByOrdering,  // a barrier: of the workgroup, or of the grid where its ordering says so
+  Grid,        // an act of the grid, not of one invocation: the collectives
+};
+
 struct NodeKindInfo {
   NodeKind kind;
   std::string_view name;
-  std::uint8_t arity;  // expressions it holds
-  bool has_body;       // opens a scope
-  bool whole_grid;     // an act of the grid, not of one invocation: the collectives
-  bool allowed_in_op;  // may stand in the body of a user-defined operation
+  std::uint8_t arity;    // expressions it holds
+  bool has_body;         // opens a scope
+  bool branches;         // its expressions decide whether, or how often, the body runs
+  bool ends_invocation;  // nothing behind it runs
+  bool issues_copy;      // writes `ref` later, where its tag is waited for
+  bool allowed_in_op;    // may stand in the body of a user-defined operation
+  VariableUse variable;  // what becomes of `ref`, if that is a variable
+  NodeMemory reads;
+  NodeMemory writes;
+  Orders orders;
 };
 const NodeKindInfo& info(NodeKind kind);
 
@@ -141,10 +180,50 @@ struct Node {
 };
 static_assert(sizeof(Node) == 32);
 
+// A barrier of the whole grid.
+inline bool is_grid_sync(const Node& node) {
+  return node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync;
+}
+// A Let or Assign: the variable takes the value of the expression. (A Loop counts by itself.)
+inline bool sets_variable(const Node& node) {
+  return info(node.kind).variable != VariableUse::None && !info(node.kind).has_body;
+}
+// Whatever orders memory for the whole grid: a grid barrier, or a collective.
+inline bool orders_grid(const Node& node) {
+  return is_grid_sync(node) || info(node.kind).orders == Orders::Grid;
+}
+
 struct NodeRange {
   NodeId begin = 0;
   NodeId end = 0;
   bool empty() const { return begin == end; }
+};
+
+// Rows of expressions, one behind the other.
+class RowRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(ExprId row) : row_(row) {}
+    ExprId operator*() const { return row_; }
+    Iterator& operator++() {
+      ++row_;
+      return *this;
+    }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    ExprId row_;
+  };
+
+  RowRange(ExprId first, ExprId end) : first_(first), end_(end) {}
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
+  std::size_t size() const { return end_ - first_; }
+
+ private:
+  ExprId first_;
+  ExprId end_;
 };
 
 enum class Access : std::uint8_t { ReadOnly, ReadWrite, WriteOnly, Uniform, Workgroup };
@@ -225,8 +304,9 @@ struct SourceMap {
   std::vector<std::uint32_t> op_ends;  // the closing brace of an operation
   std::uint32_t program_begin = 0;     // the word `program`
   std::uint32_t program_end = 0;       // the closing brace
-  std::vector<std::uint32_t> line_starts;
-  bool empty() const { return line_starts.empty(); }
+  // Shared with the programs that were made of this one; null for a built program.
+  std::shared_ptr<const std::vector<std::uint32_t>> line_starts;
+  bool empty() const { return line_starts == nullptr; }
 };
 
 struct LineColumn {
@@ -279,8 +359,11 @@ class Program {
   // The operands of an expression, and the expressions of a node, in evaluation order.
   std::span<const ExprId> operands(ExprId id) const;
   std::span<const ExprId> expressions(NodeId id) const;
-  // The first row of the tree under `root`: its rows are [first_row(root), root].
+  // The rows of the tree under `root`, operands before what they are operands of.
   ExprId first_row(ExprId root) const;
+  RowRange rows(ExprId root) const { return {first_row(root), root + 1}; }
+  // The rows of all expressions of a node, in evaluation order.
+  RowRange rows_of_node(NodeId id) const;
 
   // The bodies of a node: of If, `then` and `otherwise`; of Loop, Block and Region, `then`.
   NodeRange then_body(NodeId id) const;

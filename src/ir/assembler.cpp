@@ -115,7 +115,7 @@ void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
 
 ExprId Assembler::append(Expr expr, std::uint32_t at) {
   arena_->exprs.push_back(expr);
-  if (with_positions_) arena_->source.exprs.push_back(at);
+  if (with_positions_) arena_->source.exprs.push_back(at != 0 ? at : here_);
   return static_cast<ExprId>(arena_->exprs.size() - 1);
 }
 
@@ -244,11 +244,57 @@ ExprId Assembler::call(std::uint32_t op, std::span<const ExprId> operands, std::
   return append(expr, at);
 }
 
+ExprId Assembler::append_like(const Expr& like, std::uint32_t ref, std::span<const ExprId> args,
+                              std::uint32_t at) {
+  switch (like.kind) {
+    case ExprKind::Literal:
+      return literal({like.type, like.literal_bits()}, at);
+    case ExprKind::Var:
+      return variable(ref, at);
+    case ExprKind::Load:
+      return load(ref, args[0], at);
+    case ExprKind::BufLen:
+      return buffer_length(ref, at);
+    case ExprKind::InvocationId:
+    case ExprKind::WorkgroupId:
+    case ExprKind::LocalId:
+    case ExprKind::NumWorkgroups:
+    case ExprKind::WorkgroupSize:
+    case ExprKind::SubgroupLocalId:
+    case ExprKind::SubgroupSize:
+      return builtin(like.kind, like.aux, at);
+    case ExprKind::Binary:
+      return binary(like.binary(), args[0], args[1], at);
+    case ExprKind::Unary:
+      return unary(like.unary(), args[0], at);
+    case ExprKind::Select:
+      return select(args[0], args[1], args[2], at);
+    case ExprKind::Cast:
+      return cast(like.type, args[0], at);
+    case ExprKind::Bitcast:
+      return bitcast(like.type, args[0], at);
+    case ExprKind::Fma:
+      return fma(args[0], args[1], args[2], at);
+    case ExprKind::Atomic:
+      return atomic(like.atomic(), like.ordering(), ref, args, at);
+    case ExprKind::SubgroupBallot:
+      return subgroup_ballot(args[0], at);
+    case ExprKind::SubgroupShuffle:
+      return subgroup_shuffle(args[0], args[1], at);
+    case ExprKind::SubgroupReduce:
+      return subgroup_reduce(like.reduce(), args[0], at);
+    case ExprKind::Call:
+      return call(ref, args, at);
+  }
+  return kNone;
+}
+
 NodeId Assembler::append(Node node, std::uint32_t at) {
   const auto id = static_cast<NodeId>(arena_->nodes.size());
   node.end = id + 1;
   arena_->nodes.push_back(node);
   if (with_positions_) {
+    if (at == 0) at = here_;
     arena_->source.nodes.push_back(at);
     arena_->source.node_ends.push_back(at);
     arena_->source.else_arms.push_back(0);
@@ -383,15 +429,75 @@ void Assembler::collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::ui
   append(node, at);
 }
 
+VarId Assembler::append_like(const Node& like, std::string_view declared, std::string_view text,
+                             std::uint32_t at) {
+  switch (like.kind) {
+    case NodeKind::Let:
+      return let(declared, like.args[0], at);
+    case NodeKind::Loop:
+      return open_loop(declared, like.args[0], like.args[1], at);
+    case NodeKind::Assign:
+      assign(like.ref, like.args[0], at);
+      break;
+    case NodeKind::Store:
+      store(like.ref, like.args[0], like.args[1], at);
+      break;
+    case NodeKind::If:
+      open_if(like.args[0], at);
+      break;
+    case NodeKind::Block:
+      open_block(at);
+      break;
+    case NodeKind::Region:
+      open_region(text, at);
+      break;
+    case NodeKind::Return:
+      plain(like.kind, at);
+      break;
+    case NodeKind::Barrier:
+      barrier(like.ordering(), at);
+      break;
+    case NodeKind::IndirectDispatch:
+      indirect_dispatch(like.ref, like.extra, at);
+      break;
+    case NodeKind::AsyncLoad:
+    case NodeKind::AsyncStore:
+      async_copy(like.kind, like.ref, like.args[0], like.ref2, like.args[1], like.extra, text, at);
+      break;
+    case NodeKind::AsyncWait:
+    case NodeKind::Resume:
+      tagged(like.kind, text, at);
+      break;
+    case NodeKind::Trap:
+      trap(like.args[0], text, at);
+      break;
+    case NodeKind::AllReduce:
+    case NodeKind::AllGather:
+    case NodeKind::ReduceScatter:
+    case NodeKind::Broadcast:
+      collective(like.kind, like.reduce(), like.ref, like.ref2, like.extra, at);
+      break;
+  }
+  return kNone;
+}
+
 void Assembler::end_node_at(std::uint32_t at) {
   if (just_closed_ != kNone) arena_->source.node_ends[just_closed_] = at;
 }
 
 void Assembler::keep_positions(std::vector<std::uint32_t> line_starts, std::uint32_t program_begin,
                                std::uint32_t program_end) {
-  arena_->source.line_starts = std::move(line_starts);
+  arena_->source.line_starts =
+      std::make_shared<const std::vector<std::uint32_t>>(std::move(line_starts));
   arena_->source.program_begin = program_begin;
   arena_->source.program_end = program_end;
+}
+
+void Assembler::keep_positions(const SourceMap& source) {
+  arena_->source.line_starts = source.line_starts;
+  arena_->source.program_begin = source.program_begin;
+  arena_->source.program_end = source.program_end;
+  here_ = source.program_begin;
 }
 
 Program Assembler::finish(std::string_view program_name,

@@ -60,6 +60,10 @@ class Assembler {
   ExprId subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at = 0);
   ExprId subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at = 0);
   ExprId call(std::uint32_t op, std::span<const ExprId> operands, std::uint32_t at = 0);
+  // A row like one of another program: its kind, operation, axis, and its type where it names one.
+  // `ref` is what it refers to here, `operands` are its operands here.
+  ExprId append_like(const Expr& like, std::uint32_t ref, std::span<const ExprId> operands,
+                     std::uint32_t at = 0);
   Type type(ExprId id) const { return arena_->exprs[id].type; }
 
   // Nodes. A node with a body stays open until close().
@@ -83,15 +87,24 @@ class Assembler {
   void collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::uint32_t from,
                   std::uint32_t root, std::uint32_t at = 0);
 
+  // A node like one of another program, opened if it has a body. Gives the variable that it
+  // declares, if it does. `like.ref`, `like.ref2` and `like.args` are what they are here;
+  // `declared` names the variable, `text` is its name or tag.
+  VarId append_like(const Node& like, std::string_view declared, std::string_view text,
+                    std::uint32_t at = 0);
+
   // How many scopes are open: 0 at the top level of the entry or of an operation's body.
   std::size_t open_depth() const { return open_nodes_.size(); }
   std::size_t node_count() const { return arena_->nodes.size(); }
-  std::size_t expr_count() const { return arena_->exprs.size(); }
 
   // Text programs: where the last token of the newest node stood.
   void end_node_at(std::uint32_t at);
   void keep_positions(std::vector<std::uint32_t> line_starts, std::uint32_t program_begin,
                       std::uint32_t program_end);
+  // The same text as another program's, of which this one is made.
+  void keep_positions(const SourceMap& source);
+  // Rows that are given no place of their own stand there.
+  void stand_at(std::uint32_t at) { here_ = at; }
 
   Program finish(std::string_view program_name, std::array<std::uint32_t, 3> workgroup_size,
                  FloatMode float_mode);
@@ -125,6 +138,7 @@ class Assembler {
   std::vector<NodeId> open_nodes_;
   NodeId just_closed_ = kNone;  // the node whose end `end_node_at` names
   bool with_positions_;
+  std::uint32_t here_ = 0;
 };
 
 }  // namespace felsite::ir

@@ -1,6 +1,6 @@
 // Copies rows of a program into another one that is being assembled: whole statements with all that
 // is nested in them, or single expressions. What is copied finds its buffers, variables and
-// operations under the numbers they have there.
+// operations under the numbers they have there, and keeps its place in the text.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class Copier {
   void map_buffer(BufferId from, BufferId to) { buffers_[from] = to; }
   void map_variable(VarId from, VarId to) { vars_[from] = to; }
   VarId variable(VarId from) const { return vars_[from]; }
-  BufferId buffer(BufferId from) const { return buffers_[from]; }
+  BufferId buffer(BufferId from) const { return from == kNone ? kNone : buffers_[from]; }
 
   // Declares the operations that these nodes and expressions call, with those that they call in
   // turn. To be called before the first statement.
@@ -32,20 +32,23 @@ class Copier {
   void copy_ops();
 
   ExprId expression(ExprId root);
-  // Gives the variable's number in the copy.
-  VarId let(NodeId id);
   void nodes(NodeRange range);
-  void node(NodeId id);
+  void node(NodeId id) { nodes({id, from_.node(id).end}); }
 
   // Statements that are written in another way: true if that was done.
   std::function<bool(NodeId)> instead;
-  // Loads, with an index of one row, whose value a variable of the copy has; kNone for others.
-  std::function<VarId(ExprId)> loaded;
+  // Expressions that are written in another way: which they are, and what appends the row that
+  // stands in their place. Within one that is replaced nobody is asked.
+  std::function<bool(ExprId)> is_replaced;
+  std::function<ExprId(ExprId)> replacement;
 
  private:
-  void open_body(NodeId id);
-  void leaf(NodeId id);
-  VarId loaded_by(ExprId id, ExprId root) const;
+  bool is_instead(NodeId id);
+  void append(NodeId id);
+  std::vector<ExprId> replaced_in(ExprId root) const;
+  std::uint32_t reference(const Expr& expr) const;
+  std::uint32_t at_expr(ExprId id) const;
+  std::uint32_t at_node(NodeId id) const;
 
   const Program& from_;
   Assembler* to_ = nullptr;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/walk.h"
+
 namespace felsite::ir {
 namespace {
 
@@ -57,7 +59,6 @@ void Places::index() {
   parent_.assign(count, kNone);
   position_.assign(count, 0);
   owner_.assign(program_.exprs().size(), kNone);
-  std::vector<NodeId> open;
   const auto number = [&](NodeRange list) {
     std::uint32_t position = 0;
     for (NodeId id = list.begin; id < list.end; id = program_.node(id).end) {
@@ -66,15 +67,13 @@ void Places::index() {
   };
   number(program_.entry());
   for (const OpDecl& op : program_.ops()) number(op.body);
-  for (NodeId id = 0; id < count; ++id) {
-    while (!open.empty() && program_.node(open.back()).end <= id) open.pop_back();
-    if (!open.empty()) parent_[id] = open.back();
+  for (Walk walk(program_, {0, static_cast<NodeId>(count)}); walk.next();) {
+    if (walk.step() != Walk::Step::Leaf && walk.step() != Walk::Step::Enter) continue;
+    const NodeId id = walk.id();
+    if (!walk.around().empty()) parent_[id] = walk.around().back();
     number(program_.then_body(id));
     number(program_.else_body(id));
-    if (info(program_.node(id).kind).has_body) open.push_back(id);
-    for (const ExprId root : program_.expressions(id)) {
-      std::fill(owner_.begin() + program_.first_row(root), owner_.begin() + root + 1, id);
-    }
+    for (const ExprId row : program_.rows_of_node(id)) owner_[row] = id;
   }
 }
 

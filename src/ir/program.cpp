@@ -10,50 +10,76 @@ namespace felsite::ir {
 namespace {
 
 constexpr std::array<ExprKindInfo, kExprKindCount> kExprKinds{{
-    {ExprKind::Literal, "Literal", 0, Purity::Pure},
-    {ExprKind::Var, "Var", 0, Purity::ReadsVariable},
-    {ExprKind::Load, "Load", 1, Purity::ReadsMemory},
-    {ExprKind::BufLen, "BufLen", 0, Purity::Pure},
-    {ExprKind::InvocationId, "InvocationId", 0, Purity::Pure},
-    {ExprKind::WorkgroupId, "WorkgroupId", 0, Purity::Pure},
-    {ExprKind::LocalId, "LocalId", 0, Purity::Pure},
-    {ExprKind::NumWorkgroups, "NumWorkgroups", 0, Purity::Pure},
-    {ExprKind::WorkgroupSize, "WorkgroupSize", 0, Purity::Pure},
-    {ExprKind::SubgroupLocalId, "SubgroupLocalId", 0, Purity::Pure},
-    {ExprKind::SubgroupSize, "SubgroupSize", 0, Purity::Pure},
-    {ExprKind::Binary, "Binary", 2, Purity::Pure},
-    {ExprKind::Unary, "Unary", 1, Purity::Pure},
-    {ExprKind::Select, "Select", 3, Purity::Pure},
-    {ExprKind::Cast, "Cast", 1, Purity::Pure},
-    {ExprKind::Bitcast, "Bitcast", 1, Purity::Pure},
-    {ExprKind::Fma, "Fma", 3, Purity::Pure},
-    {ExprKind::Atomic, "Atomic", 2, Purity::ChangesMemory},
-    {ExprKind::SubgroupBallot, "SubgroupBallot", 1, Purity::ReadsLanes},
-    {ExprKind::SubgroupShuffle, "SubgroupShuffle", 2, Purity::ReadsLanes},
-    {ExprKind::SubgroupReduce, "SubgroupReduce", 1, Purity::ReadsLanes},
-    {ExprKind::Call, "Call", 0, Purity::Pure},
+    {ExprKind::Literal, "Literal", 0, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Var, "Var", 0, Purity::ReadsVariable, DependsOn::Variable, Names::Variable},
+    {ExprKind::Load, "Load", 1, Purity::ReadsMemory, DependsOn::Memory, Names::Buffer},
+    {ExprKind::BufLen, "BufLen", 0, Purity::Pure, DependsOn::Grid, Names::Buffer},
+    {ExprKind::InvocationId, "InvocationId", 0, Purity::Pure, DependsOn::Invocation,
+     Names::Nothing},
+    {ExprKind::WorkgroupId, "WorkgroupId", 0, Purity::Pure, DependsOn::Workgroup, Names::Nothing},
+    {ExprKind::LocalId, "LocalId", 0, Purity::Pure, DependsOn::Local, Names::Nothing},
+    {ExprKind::NumWorkgroups, "NumWorkgroups", 0, Purity::Pure, DependsOn::Grid, Names::Nothing},
+    {ExprKind::WorkgroupSize, "WorkgroupSize", 0, Purity::Pure, DependsOn::Grid, Names::Nothing},
+    {ExprKind::SubgroupLocalId, "SubgroupLocalId", 0, Purity::Pure, DependsOn::Lanes,
+     Names::Nothing},
+    {ExprKind::SubgroupSize, "SubgroupSize", 0, Purity::Pure, DependsOn::Device, Names::Nothing},
+    {ExprKind::Binary, "Binary", 2, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Unary, "Unary", 1, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Select, "Select", 3, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Cast, "Cast", 1, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Bitcast, "Bitcast", 1, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Fma, "Fma", 3, Purity::Pure, DependsOn::Operands, Names::Nothing},
+    {ExprKind::Atomic, "Atomic", 2, Purity::ChangesMemory, DependsOn::Memory, Names::Buffer},
+    {ExprKind::SubgroupBallot, "SubgroupBallot", 1, Purity::ReadsLanes, DependsOn::Lanes,
+     Names::Nothing},
+    {ExprKind::SubgroupShuffle, "SubgroupShuffle", 2, Purity::ReadsLanes, DependsOn::Lanes,
+     Names::Nothing},
+    {ExprKind::SubgroupReduce, "SubgroupReduce", 1, Purity::ReadsLanes, DependsOn::Lanes,
+     Names::Nothing},
+    {ExprKind::Call, "Call", 0, Purity::Pure, DependsOn::Operands, Names::Operation},
 }};
 
+// Columns: expressions; body, branches, ends the invocation, issues a copy, allowed in an
+// operation; variable, reads, writes, orders.
 constexpr std::array<NodeKindInfo, kNodeKindCount> kNodeKinds{{
-    {NodeKind::Let, "Let", 1, false, false, true},
-    {NodeKind::Assign, "Assign", 1, false, false, true},
-    {NodeKind::Store, "Store", 2, false, false, false},
-    {NodeKind::If, "If", 1, true, false, true},
-    {NodeKind::Loop, "Loop", 2, true, false, true},
-    {NodeKind::Return, "Return", 0, false, false, false},
-    {NodeKind::Block, "Block", 0, true, false, true},
-    {NodeKind::Region, "Region", 0, true, false, true},
-    {NodeKind::Barrier, "Barrier", 0, false, false, false},
-    {NodeKind::IndirectDispatch, "IndirectDispatch", 0, false, false, false},
-    {NodeKind::AsyncLoad, "AsyncLoad", 2, false, false, false},
-    {NodeKind::AsyncStore, "AsyncStore", 2, false, false, false},
-    {NodeKind::AsyncWait, "AsyncWait", 0, false, false, false},
-    {NodeKind::Trap, "Trap", 1, false, false, false},
-    {NodeKind::Resume, "Resume", 0, false, false, false},
-    {NodeKind::AllReduce, "AllReduce", 0, false, true, false},
-    {NodeKind::AllGather, "AllGather", 0, false, true, false},
-    {NodeKind::ReduceScatter, "ReduceScatter", 0, false, true, false},
-    {NodeKind::Broadcast, "Broadcast", 0, false, true, false},
+    {NodeKind::Let, "Let", 1, false, false, false, false, true, VariableUse::Declares,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Assign, "Assign", 1, false, false, false, false, true, VariableUse::Assigns,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Store, "Store", 2, false, false, false, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::Buffer, Orders::Nothing},
+    {NodeKind::If, "If", 1, true, true, false, false, true, VariableUse::None, NodeMemory::None,
+     NodeMemory::None, Orders::Nothing},
+    {NodeKind::Loop, "Loop", 2, true, true, false, false, true, VariableUse::Declares,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Return, "Return", 0, false, false, true, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Block, "Block", 0, true, false, false, false, true, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Region, "Region", 0, true, false, false, false, true, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Barrier, "Barrier", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::ByOrdering},
+    {NodeKind::IndirectDispatch, "IndirectDispatch", 0, false, false, false, false, false,
+     VariableUse::None, NodeMemory::Buffer, NodeMemory::None, Orders::Nothing},
+    {NodeKind::AsyncLoad, "AsyncLoad", 2, false, false, false, true, false, VariableUse::None,
+     NodeMemory::Source, NodeMemory::None, Orders::Nothing},
+    {NodeKind::AsyncStore, "AsyncStore", 2, false, false, false, true, false, VariableUse::None,
+     NodeMemory::Source, NodeMemory::None, Orders::Nothing},
+    {NodeKind::AsyncWait, "AsyncWait", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::Copies, Orders::Nothing},
+    {NodeKind::Trap, "Trap", 1, false, false, true, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::Resume, "Resume", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::None, NodeMemory::None, Orders::Nothing},
+    {NodeKind::AllReduce, "AllReduce", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::Buffer, NodeMemory::Buffer, Orders::Grid},
+    {NodeKind::AllGather, "AllGather", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::Source, NodeMemory::Buffer, Orders::Grid},
+    {NodeKind::ReduceScatter, "ReduceScatter", 0, false, false, false, false, false,
+     VariableUse::None, NodeMemory::Source, NodeMemory::Buffer, Orders::Grid},
+    {NodeKind::Broadcast, "Broadcast", 0, false, false, false, false, false, VariableUse::None,
+     NodeMemory::Buffer, NodeMemory::Buffer, Orders::Grid},
 }};
 
 template <class Table>
@@ -131,9 +157,10 @@ std::string to_string(Fingerprint fingerprint) {
 
 LineColumn line_column(const SourceMap& map, std::uint32_t offset) {
   if (map.empty()) return {};
-  const auto after = std::ranges::upper_bound(map.line_starts, offset);
-  const auto line = static_cast<std::uint32_t>(after - map.line_starts.begin());
-  return {line, offset - map.line_starts[line - 1] + 1};
+  const std::vector<std::uint32_t>& starts = *map.line_starts;
+  const auto after = std::ranges::upper_bound(starts, offset);
+  const auto line = static_cast<std::uint32_t>(after - starts.begin());
+  return {line, offset - starts[line - 1] + 1};
 }
 
 Program::Program() : Program("", {1, 1, 1}, FloatMode::Exact, std::make_shared<const Arena>()) {}
@@ -165,6 +192,12 @@ ExprId Program::first_row(ExprId root) const {
   // The first operand's tree starts the rows of the whole tree, in post-order.
   for (auto args = operands(root); !args.empty(); args = operands(root)) root = args.front();
   return root;
+}
+
+RowRange Program::rows_of_node(NodeId id) const {
+  const auto roots = expressions(id);
+  if (roots.empty()) return {0, 0};
+  return {first_row(roots.front()), roots.back() + 1};
 }
 
 NodeRange Program::then_body(NodeId id) const {
@@ -199,7 +232,8 @@ std::size_t Program::storage_bytes() const {
                       bytes_of(a.nodes) + bytes_of(a.vars) + bytes_of(a.names) +
                       bytes_of(a.buffers) + bytes_of(a.ops) + bytes_of(a.source.exprs) +
                       bytes_of(a.source.nodes) + bytes_of(a.source.node_ends) +
-                      bytes_of(a.source.else_arms) + bytes_of(a.source.line_starts);
+                      bytes_of(a.source.else_arms);
+  if (a.source.line_starts) bytes += bytes_of(*a.source.line_starts);
   for (const std::string& name : a.names) bytes += name.capacity();
   return bytes;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/walk.h"
 #include "reference/bytecode.h"
 #include "reference/register_pool.h"
 
@@ -18,8 +19,8 @@ class Compiler {
     syncs_before_.reserve(program.nodes().size() + 1);
     syncs_before_.push_back(0);
     for (const Node& node : program.nodes()) {
-      const bool ends = node.kind == NodeKind::Return || node.kind == NodeKind::Trap;
-      const bool syncs = node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync;
+      const bool ends = info(node.kind).ends_invocation;
+      const bool syncs = is_grid_sync(node);
       ends_before_.push_back(ends_before_.back() + (ends ? 1 : 0));
       syncs_before_.push_back(syncs_before_.back() + (syncs ? 1 : 0));
     }
@@ -47,16 +48,13 @@ class Compiler {
     std::uint32_t mask;
     Operand result;
   };
-  struct Open {
-    NodeId node;
-    NodeId list_end;
+  struct Body {
     std::uint32_t outer_mask;
     std::uint32_t mask;
     std::size_t branch;  // the instruction that leaves the current arm, or the head of a loop
     Operand from;        // of a loop: its variable; of an If: its condition
     Operand to;
     std::size_t first_var;
-    bool in_else;
   };
 
   static std::uint32_t units_of(Type type) { return lane_bytes(type) / 4; }
@@ -73,7 +71,7 @@ class Compiler {
   }
   Operand take(Type type) { return {registers_.take(units_of(type)), units_of(type), true}; }
   void release(Operand operand) {
-    if (operand.temporary) registers_.give_back(operand.unit, operand.units);
+    if (operand.temporary) registers_.release(operand.unit, operand.units);
   }
   // A register that the caller may keep and change: a variable's own is copied.
   Operand own(Operand operand, Type type) {
@@ -97,7 +95,7 @@ class Compiler {
   void close_scope(std::size_t first_var) {
     while (scope_vars_.size() > first_var) {
       const Operand operand = scope_vars_.back().second;
-      registers_.give_back(operand.unit, operand.units);
+      registers_.release(operand.unit, operand.units);
       scope_vars_.pop_back();
     }
   }
@@ -117,7 +115,8 @@ class Compiler {
   void compile_nodes(NodeRange range);
   void compile_leaf(NodeId id);
   void open(NodeId id);
-  void close_arm();
+  void open_else();
+  void close(NodeId id);
   Operand compile_expr(ExprId root);
   Operand compile_row(ExprId id, std::span<const Operand> args);
   void compile_call(ExprId id, std::span<const Operand> args, Operand dst);
@@ -128,7 +127,7 @@ class Compiler {
   std::vector<std::uint32_t> var_registers_;
   std::vector<std::pair<VarId, Operand>> scope_vars_;
   std::vector<OpCode> ops_;
-  std::vector<Open> open_;
+  std::vector<Body> open_;
   std::vector<Operand> operands_;
   std::uint32_t mask_ = 0;  // the current one
   std::uint32_t next_mask_ = 1;
@@ -159,7 +158,7 @@ void Compiler::compile_op(OpId id) {
 Compiler::Operand Compiler::compile_expr(ExprId root) {
   // Rows are in post-order: a stack of operands is all it takes.
   const std::size_t base = operands_.size();
-  for (ExprId row = program_.first_row(root); row <= root; ++row) {
+  for (const ExprId row : program_.rows(root)) {
     const std::size_t count = program_.operands(row).size();
     const auto args = std::span(operands_).last(count);
     const Operand result = compile_row(row, args);
@@ -282,29 +281,32 @@ void Compiler::compile_call(ExprId id, std::span<const Operand> args, Operand ds
 }
 
 void Compiler::compile_nodes(NodeRange range) {
-  const std::size_t base = open_.size();
-  for (NodeId id = range.begin;; ++id) {
-    while (open_.size() > base && id == open_.back().list_end) close_arm();
-    if (id >= range.end) return;
-    if (info(program_.node(id).kind).has_body) {
-      open(id);
-    } else {
-      compile_leaf(id);
+  for (ir::Walk walk(program_, range); walk.next();) {
+    switch (walk.step()) {
+      case ir::Walk::Step::Leaf:
+        compile_leaf(walk.id());
+        break;
+      case ir::Walk::Step::Enter:
+        open(walk.id());
+        break;
+      case ir::Walk::Step::Else:
+        open_else();
+        break;
+      case ir::Walk::Step::Leave:
+        close(walk.id());
+        break;
     }
   }
 }
 
 void Compiler::open(NodeId id) {
   const Node& node = program_.node(id);
-  Open frame{.node = id,
-             .list_end = program_.then_body(id).end,
-             .outer_mask = mask_,
+  Body frame{.outer_mask = mask_,
              .mask = mask_,
              .branch = 0,
              .from = {},
              .to = {},
-             .first_var = scope_vars_.size(),
-             .in_else = false};
+             .first_var = scope_vars_.size()};
   if (node.kind == NodeKind::If) {
     // The condition is needed again for the else arm.
     frame.from = own(compile_expr(node.args[0]), Type::Bool);
@@ -336,34 +338,32 @@ void Compiler::open(NodeId id) {
   open_.push_back(frame);
 }
 
-void Compiler::close_arm() {
-  Open& top = open_.back();
-  const Node& node = program_.node(top.node);
+void Compiler::open_else() {
+  Body& top = open_.back();
   close_scope(top.first_var);
-  if (node.kind == NodeKind::If && !top.in_else && !program_.else_body(top.node).empty()) {
-    const std::size_t then_branch = top.branch;
-    top.in_else = true;
-    top.list_end = node.end;
-    out_.code[then_branch].jump = here();
-    top.branch = out_.code.size();
-    Instruction& i = emit(Opcode::MaskElse);
-    i.dst = top.mask;
-    i.a = top.outer_mask;
-    i.c = top.from.unit;
-    return;
-  }
+  out_.code[top.branch].jump = here();
+  top.branch = out_.code.size();
+  Instruction& i = emit(Opcode::MaskElse);
+  i.dst = top.mask;
+  i.a = top.outer_mask;
+  i.c = top.from.unit;
+}
+
+void Compiler::close(NodeId id) {
+  const Body& top = open_.back();
+  const Node& node = program_.node(id);
+  close_scope(top.first_var);
   if (node.kind == NodeKind::Loop) {
-    if (is_cut(top.node)) end_segment();
+    if (is_cut(id)) end_segment();
     Instruction& next = emit(Opcode::LoopNext);
     next.dst = top.mask;
     next.a = top.from.unit;
     next.jump = static_cast<std::uint32_t>(top.branch);
   }
-  const bool branches = node.kind == NodeKind::If || node.kind == NodeKind::Loop;
-  if (branches) {
+  if (info(node.kind).branches) {
     out_.code[top.branch].jump = here();
-    emit(has_end(top.node) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
-    if (is_cut(top.node)) end_segment();
+    emit(has_end(id) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
+    if (is_cut(id)) end_segment();
     --next_mask_;
     release(top.from);
     if (node.kind == NodeKind::Loop) release(top.to);

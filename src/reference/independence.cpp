@@ -58,14 +58,12 @@ class Prover {
   // Looks at every access of a node, and learns what its variable holds.
   bool check(NodeId id) {
     const Node& node = program_.node(id);
-    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-    if (copies && (is_written(node.ref) || is_written(node.ref2))) return false;
-    for (const ExprId root : program_.expressions(id)) {
-      for (ExprId row = program_.first_row(root); row <= root; ++row) {
-        values_[row] = own_index(row);
-        const Expr& expr = program_.expr(row);
-        if (expr.kind == ExprKind::Load && !access(expr.ref, expr.args[0])) return false;
-      }
+    if (info(node.kind).issues_copy && (is_written(node.ref) || is_written(node.ref2)))
+      return false;
+    for (const ExprId row : program_.rows_of_node(id)) {
+      values_[row] = own_index(row);
+      const Expr& expr = program_.expr(row);
+      if (expr.kind == ExprKind::Load && !access(expr.ref, expr.args[0])) return false;
     }
     if (node.kind == NodeKind::Store && !access(node.ref, node.args[0])) return false;
     if (node.kind == NodeKind::Let && !program_.var(node.ref).assigned) {

@@ -86,9 +86,7 @@ std::uint64_t estimate_work(const ir::Program& program) {
       weight = loops.back().second;
       loops.pop_back();
     }
-    std::uint64_t rows = 1;
-    for (const ir::ExprId root : program.expressions(id))
-      rows += root - program.first_row(root) + 1;
+    const std::uint64_t rows = 1 + program.rows_of_node(id).size();
     work = std::min(kMost, work + rows * weight);
     if (program.node(id).kind == ir::NodeKind::Loop) {
       loops.emplace_back(program.node(id).end, weight);

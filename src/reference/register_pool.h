@@ -20,7 +20,7 @@ class RegisterPool {
     next_ += units;
     return unit;
   }
-  void give_back(std::uint32_t unit, std::uint32_t units) { free_[units - 1].push_back(unit); }
+  void release(std::uint32_t unit, std::uint32_t units) { free_[units - 1].push_back(unit); }
   // What is free now is not handed out again: an operation's registers stay its own.
   void forget_free() {
     free_[0].clear();

@@ -132,7 +132,7 @@ class Requirements {
       return refuse_node("No device has grid_sync, the barrier of the whole grid, inside a kernel",
                          "split the program at its grid barriers and lower each segment.");
     }
-    if (ir::info(node.kind).whole_grid) {
+    if (ir::info(node.kind).orders == ir::Orders::Grid) {
       return refuse_node("No device has collectives inside a kernel",
                          "split the program at its collectives and lower each segment.");
     }

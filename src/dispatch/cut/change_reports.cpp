@@ -102,7 +102,7 @@ ChangeReports find_change_reports(const ir::Program& program,
       reports.before[id] = loaded.let_of(node.ref, id);
     }
     const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-    if (copies || ir::info(node.kind).whole_grid) spoil(node.ref);
+    if (copies || ir::info(node.kind).orders == ir::Orders::Grid) spoil(node.ref);
     for (const ir::ExprId root : program.expressions(id)) {
       for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
         if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "ir/walk.h"
+
 namespace felsite::dispatch {
 namespace {
 
 using ir::NodeId;
 using ir::NodeKind;
-
-bool cuts(const ir::Node& node) {
-  const bool is_grid_sync =
-      node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
-  return is_grid_sync || ir::info(node.kind).whole_grid;
-}
 
 // Recursion follows the nesting, which validation bounds.
 class Cutter {
@@ -32,14 +28,13 @@ class Cutter {
  private:
   // The grid barriers, and everything around one.
   void mark() {
-    std::vector<NodeId> open;
-    for (NodeId id = program_.entry().begin; id < program_.entry().end; ++id) {
-      while (!open.empty() && program_.node(open.back()).end <= id) open.pop_back();
-      if (ir::info(program_.node(id).kind).has_body) open.push_back(id);
-      if (!cuts(program_.node(id))) continue;
+    for (ir::Walk walk(program_, program_.entry()); walk.next();) {
+      if (walk.step() != ir::Walk::Step::Leaf || !ir::orders_grid(program_.node(walk.id())))
+        continue;
       ++cut_.grid_syncs;
-      holds_[id] = true;
-      for (auto outer = open.rbegin(); outer != open.rend() && !holds_[*outer]; ++outer) {
+      holds_[walk.id()] = true;
+      const auto around = walk.around();
+      for (auto outer = around.rbegin(); outer != around.rend() && !holds_[*outer]; ++outer) {
         holds_[*outer] = true;
       }
     }
@@ -80,7 +75,7 @@ class Cutter {
       if (!holds_[id]) {
         // Which grid runs is the plan's matter, not a segment's.
         if (node.kind != NodeKind::IndirectDispatch) add(id);
-      } else if (cuts(node)) {
+      } else if (ir::orders_grid(node)) {
         cut_here();
         if (!is_copy(node)) continue;
         add(id);
@@ -164,7 +159,7 @@ Cut uncut(const ir::Program& program) {
   ir::NodeRange nodes = program.entry();
   if (program.facts().has_indirect_dispatch) ++nodes.begin;  // which grid runs is decided already
   const auto entry = program.nodes().subspan(nodes.begin, nodes.end - nodes.begin);
-  cut.grid_syncs = static_cast<std::uint32_t>(std::ranges::count_if(entry, cuts));
+  cut.grid_syncs = static_cast<std::uint32_t>(std::ranges::count_if(entry, ir::orders_grid));
   cut.segments.emplace_back();
   if (!nodes.empty()) {
     cut.segments.front().events.push_back({.kind = CutEvent::Kind::Nodes, .nodes = nodes});

@@ -58,7 +58,10 @@ GridSegment SegmentWriter::write(std::uint32_t segment) {
   made_.repeats = cut().repeats;
   next_binding_ = 0;
   note_copies();
-  assembler_ = std::make_unique<ir::Assembler>();
+  const bool has_text = !program_.source().empty();
+  assembler_ = std::make_unique<ir::Assembler>(has_text ? ir::Assembler::Positions::Text
+                                                        : ir::Assembler::Positions::None);
+  if (has_text) out().keep_positions(program_.source());
   copier_.write_to(out());
   const Uses uses = find_uses(segment);
   declare_buffers(segment, uses);
@@ -197,7 +200,7 @@ void SegmentWriter::ask_guards() {
 void SegmentWriter::take_over(const CutScope& scope) {
   const auto is_here = [&](VarId v) { return d_.values.scope_of[v] == scope; };
   for (const VarId v : values().recomputed) {
-    if (is_here(v)) copier_.let(d_.values.declared_at[v]);
+    if (is_here(v)) copier_.node(d_.values.declared_at[v]);
   }
   for (const VarId v : values().loaded) {
     if (!is_here(v)) continue;
@@ -322,7 +325,7 @@ bool SegmentWriter::replace(NodeId id) {
   const ir::Node& node = program_.node(id);
   if (does_nothing(id)) return true;
   // Of a program that is not cut: with one rank there is nothing else to it.
-  if (ir::info(node.kind).whole_grid) {
+  if (ir::info(node.kind).orders == ir::Orders::Grid) {
     out().barrier(ir::Ordering::GridSync);
     return true;
   }
@@ -398,14 +401,16 @@ void SegmentWriter::report_store(NodeId id) {
   const VarId before = let != ir::kNone ? copier_.variable(program_.node(let).ref)
                                         : out().let(own("before"), out().load(to, var(at)));
   const ir::Expr& own_place = program_.expr(node.args[0]);
-  copier_.loaded = [&](ExprId load) {
-    const ir::Expr& index = program_.expr(load - 1);
-    const bool is_same = program_.expr(load).ref == node.ref && index.kind == own_place.kind &&
-                         index.ref == own_place.ref && index.aux == own_place.aux;
-    return is_same ? before : ir::kNone;
+  copier_.is_replaced = [&](ExprId row) {
+    const ir::Expr& load = program_.expr(row);
+    if (load.kind != ExprKind::Load || load.ref != node.ref) return false;
+    const ir::Expr& index = program_.expr(load.args[0]);
+    return program_.operands(load.args[0]).empty() && index.kind == own_place.kind &&
+           index.ref == own_place.ref && index.aux == own_place.aux;
   };
+  copier_.replacement = [&](ExprId) { return var(before); };
   const VarId fresh = out().let(own("fresh"), copier_.expression(node.args[1]));
-  copier_.loaded = nullptr;
+  copier_.is_replaced = nullptr;
   const ExprId index = var(at);
   const ExprId inside = out().binary(BinaryOp::Lt, index, out().buffer_length(to));
   const ExprId old_bits = as_bits(element, var(before));

@@ -22,7 +22,7 @@ std::vector<ExplainedLine> lines_of(std::string_view text) {
 // Whether the positions of the program are places in this text.
 bool is_text_of(const ir::SourceMap& map, std::string_view text) {
   return !map.empty() && map.program_end < text.size() &&
-         map.line_starts == ir::find_line_starts(text);
+         *map.line_starts == ir::find_line_starts(text);
 }
 
 class LineMarker {

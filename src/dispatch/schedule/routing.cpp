@@ -27,10 +27,6 @@ Error unsupported(const ir::Program& program, std::string message, std::string f
   return error;
 }
 
-bool is_grid_sync(const ir::Node& node) {
-  return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
-}
-
 // Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
   std::optional<double> around_barriers = 0.0;  // the most that a grid barrier is in

@@ -19,43 +19,21 @@ void add(std::vector<BufferId>& buffers, std::uint32_t ref) {
 void add_node(const Program& program, NodeId id, const AsyncDestinations& copies,
               std::unordered_set<NameId>& waited, Effects& effects) {
   const Node& node = program.node(id);
-  switch (node.kind) {
-    case NodeKind::Store:
-      add(effects.writes, node.ref);
-      return;
-    case NodeKind::IndirectDispatch:
-      add(effects.reads, node.ref);
-      return;
-    case NodeKind::AsyncLoad:
-    case NodeKind::AsyncStore:
-      add(effects.reads, node.ref2);
-      return;
-    case NodeKind::AsyncWait:
-      if (!waited.insert(node.name).second) return;
-      copies.each(node.name, [&](BufferId buffer) { add(effects.writes, buffer); });
-      return;
-    case NodeKind::AllReduce:
-    case NodeKind::Broadcast:
-      add(effects.reads, node.ref);
-      add(effects.writes, node.ref);
-      return;
-    case NodeKind::AllGather:
-    case NodeKind::ReduceScatter:
-      add(effects.reads, node.ref2);
-      add(effects.writes, node.ref);
-      return;
-    case NodeKind::Let:
-    case NodeKind::Assign:
-    case NodeKind::If:
-    case NodeKind::Loop:
-    case NodeKind::Return:
-    case NodeKind::Block:
-    case NodeKind::Region:
-    case NodeKind::Barrier:
-    case NodeKind::Trap:
-    case NodeKind::Resume:
-      return;
-  }
+  const auto touch = [&](NodeMemory use, std::vector<BufferId>& buffers) {
+    switch (use) {
+      case NodeMemory::None:
+        return;
+      case NodeMemory::Buffer:
+        return add(buffers, node.ref);
+      case NodeMemory::Source:
+        return add(buffers, node.ref2);
+      case NodeMemory::Copies:
+        if (!waited.insert(node.name).second) return;
+        return copies.each(node.name, [&](BufferId buffer) { add(buffers, buffer); });
+    }
+  };
+  touch(info(node.kind).reads, effects.reads);
+  touch(info(node.kind).writes, effects.writes);
 }
 
 }  // namespace
@@ -63,8 +41,8 @@ void add_node(const Program& program, NodeId id, const AsyncDestinations& copies
 AsyncDestinations::AsyncDestinations(const Program& program) {
   if (!program.facts().has_async) return;
   for (const Node& node : program.nodes()) {
-    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-    if (copies && is_resolved(node.ref)) rows_.emplace_back(node.name, node.ref);
+    if (info(node.kind).issues_copy && is_resolved(node.ref))
+      rows_.emplace_back(node.name, node.ref);
   }
   std::ranges::sort(rows_);
   rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
@@ -83,12 +61,11 @@ Effects effects_of(const Program& program, NodeRange range, const AsyncDestinati
   std::unordered_set<NameId> waited;  // one wait for a tag is as good as many
   for (NodeId id = range.begin; id < range.end; ++id) {
     add_node(program, id, copies, waited, effects);
-    for (const ExprId root : program.expressions(id)) {
-      for (ExprId row = program.first_row(root); row <= root; ++row) {
-        const Expr& expr = program.expr(row);
-        if (expr.kind == ExprKind::Load) add(effects.reads, expr.ref);
-        if (expr.kind == ExprKind::Atomic) add(effects.atomics, expr.ref);
-      }
+    for (const ExprId row : program.rows_of_node(id)) {
+      const Expr& expr = program.expr(row);
+      if (info(expr.kind).depends_on != DependsOn::Memory) continue;
+      const bool changes = info(expr.kind).purity == Purity::ChangesMemory;
+      add(changes ? effects.atomics : effects.reads, expr.ref);
     }
   }
   tidy(effects.reads);

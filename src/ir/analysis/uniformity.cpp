@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "ir/analysis/effects.h"
+#include "ir/walk.h"
 
 namespace felsite::ir {
 namespace {
@@ -149,14 +151,14 @@ class Analysis {
     ExprId expr;
     Place place;
   };
-  struct Open {
-    NodeId node;
-    NodeId boundary;  // where the current arm ends
+  // The body of a node: where it begins, and of an If where its first arm has ended.
+  struct Body {
     Place entry;
-    Place then_end;
-    bool in_else;
+    std::optional<Place> then_end;
   };
 
+  // Whether a workgroup has one invocation along the axis.
+  bool is_single(std::uint8_t axis) const { return program_.workgroup_size()[axis % 3] == 1; }
   std::uint32_t control_vertex(NodeId node) const {
     return static_cast<std::uint32_t>(program_.vars().size()) + node;
   }
@@ -191,84 +193,86 @@ void Analysis::visit_node(NodeId id, Place& at) {
     grid_.write(at.grid, buffer, id);
     workgroup_.write(at.workgroup, buffer, id);
   };
-  for (const ExprId root : program_.expressions(id)) {
-    for (ExprId row = program_.first_row(root); row <= root; ++row) {
-      const Expr& expr = program_.expr(row);
-      if (expr.kind == ExprKind::Load && is_resolved(expr.ref)) {
-        loads_.push_back({row, at});
-        grid_.load(at.grid);
-        workgroup_.load(at.workgroup);
-      }
-      if (expr.kind == ExprKind::Atomic) write(expr.ref);
+  const NodeKindInfo& facts = info(node.kind);
+  for (const ExprId row : program_.rows_of_node(id)) {
+    const Expr& expr = program_.expr(row);
+    if (expr.kind == ExprKind::Load && is_resolved(expr.ref)) {
+      loads_.push_back({row, at});
+      grid_.load(at.grid);
+      workgroup_.load(at.workgroup);
     }
+    if (info(expr.kind).purity == Purity::ChangesMemory) write(expr.ref);
   }
-  if (node.kind == NodeKind::Store) write(node.ref);
-  if (node.kind == NodeKind::AsyncWait && async_writes_ < kMostAsyncWrites) {
+  // What orders the grid writes between two phases, where no load meets it.
+  if (facts.writes == NodeMemory::Buffer && facts.orders == Orders::Nothing) write(node.ref);
+  if (facts.writes == NodeMemory::Copies && async_writes_ < kMostAsyncWrites) {
     copies_.each(node.name, [&](BufferId buffer) {
       write(buffer);
       ++async_writes_;
     });
   }
-  const bool grid_wide = info(node.kind).whole_grid ||
-                         (node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync);
-  if (grid_wide || node.kind == NodeKind::Barrier) at.workgroup = workgroup_.begin();
-  if (grid_wide) at.grid = grid_.begin();
+  if (facts.orders != Orders::Nothing) at.workgroup = workgroup_.begin();
+  if (orders_grid(node)) at.grid = grid_.begin();
 }
 
 void Analysis::find_phases_of_loads() {
   const NodeRange entry = program_.entry();
   parent_.assign(program_.nodes().size(), kNone);
   Place at{grid_.begin(), workgroup_.begin()};
-  std::vector<Open> open;
-  for (NodeId id = entry.begin;; ++id) {
-    while (!open.empty() && id == open.back().boundary) {
-      Open& top = open.back();
-      const Node& node = program_.node(top.node);
-      if (node.kind == NodeKind::If && !top.in_else) {
-        top.in_else = true;
-        top.then_end = at;
-        top.boundary = node.end;
-        at = top.entry;
-        continue;
+  std::vector<Body> open;
+  for (Walk walk(program_, entry); walk.next();) {
+    const NodeId id = walk.id();
+    const Node& node = program_.node(id);
+    switch (walk.step()) {
+      case Walk::Step::Leaf:
+      case Walk::Step::Enter: {
+        // The parent that matters is the nearest one that branches.
+        const auto around = walk.around();
+        const auto parent = std::find_if(around.rbegin(), around.rend(), [&](NodeId outer) {
+          return info(program_.node(outer).kind).branches;
+        });
+        if (parent != around.rend()) parent_[id] = *parent;
+        visit_node(id, at);
+        if (walk.step() == Walk::Step::Leaf) break;
+        if (node.kind == NodeKind::Loop) {
+          // The bounds are read before, once.
+          const Place head{grid_.create(), workgroup_.create()};
+          grid_.flow(at.grid, head.grid);
+          workgroup_.flow(at.workgroup, head.workgroup);
+          at = head;
+        }
+        open.push_back({at, {}});
+        break;
       }
-      if (node.kind == NodeKind::If) {
-        at = {grid_.join(at.grid, top.then_end.grid),
-              workgroup_.join(at.workgroup, top.then_end.workgroup)};
+      case Walk::Step::Else:
+        open.back().then_end = at;
+        at = open.back().entry;
+        break;
+      case Walk::Step::Leave: {
+        const Body body = open.back();
+        open.pop_back();
+        if (node.kind == NodeKind::If) {
+          const Place then_end = body.then_end.value_or(at);
+          const Place else_end = body.then_end ? at : body.entry;
+          at = {grid_.join(else_end.grid, then_end.grid),
+                workgroup_.join(else_end.workgroup, then_end.workgroup)};
+        }
+        if (node.kind == NodeKind::Loop) {
+          // Once more, or on to what comes behind.
+          grid_.flow(at.grid, body.entry.grid);
+          workgroup_.flow(at.workgroup, body.entry.workgroup);
+          at = body.entry;
+        }
+        break;
       }
-      if (node.kind == NodeKind::Loop) {
-        // Once more, or on to what comes behind.
-        grid_.flow(at.grid, top.entry.grid);
-        workgroup_.flow(at.workgroup, top.entry.workgroup);
-        at = top.entry;
-      }
-      open.pop_back();
-    }
-    if (id >= entry.end) break;
-    // The parent that matters is the nearest one that branches.
-    const auto branches = [&](const Open& o) {
-      const NodeKind kind = program_.node(o.node).kind;
-      return kind == NodeKind::If || kind == NodeKind::Loop;
-    };
-    const auto enclosing = std::find_if(open.rbegin(), open.rend(), branches);
-    parent_[id] = enclosing == open.rend() ? kNone : enclosing->node;
-    visit_node(id, at);
-    if (program_.node(id).kind == NodeKind::Loop) {
-      // The bounds are read before, once.
-      const Place head{grid_.create(), workgroup_.create()};
-      grid_.flow(at.grid, head.grid);
-      workgroup_.flow(at.workgroup, head.workgroup);
-      at = head;
-    }
-    if (info(program_.node(id).kind).has_body) {
-      open.push_back({id, program_.then_body(id).end, at, at, false});
     }
   }
   grid_.settle();
   workgroup_.settle();
   std::vector<bool> copied_to(program_.buffers().size(), false);
   for (const Node& node : program_.nodes()) {
-    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-    if (copies && is_resolved(node.ref)) copied_to[node.ref] = async_writes_ >= kMostAsyncWrites;
+    if (info(node.kind).issues_copy && is_resolved(node.ref))
+      copied_to[node.ref] = async_writes_ >= kMostAsyncWrites;
   }
   for (const LoadSite& load : loads_) {
     const BufferId buffer = program_.expr(load.expr).ref;
@@ -288,44 +292,29 @@ void Analysis::find_phases_of_loads() {
 
 Uniformity Analysis::leaf(ExprId id) const {
   const Expr& expr = program_.expr(id);
-  switch (expr.kind) {
-    case ExprKind::Load:
-      return load_state_[id];
-    case ExprKind::InvocationId:
-      return program_.workgroup_size()[expr.aux % 3] == 1 ? Uniformity::Workgroup
-                                                          : Uniformity::Divergent;
-    case ExprKind::LocalId:
-      return program_.workgroup_size()[expr.aux % 3] == 1 ? Uniformity::Grid
-                                                          : Uniformity::Divergent;
-    case ExprKind::WorkgroupId:
-      return Uniformity::Workgroup;
-    case ExprKind::SubgroupLocalId:
-    case ExprKind::Atomic:
-    case ExprKind::SubgroupBallot:
-    case ExprKind::SubgroupShuffle:
-    case ExprKind::SubgroupReduce:
-      return Uniformity::Divergent;
-    case ExprKind::Literal:
-    case ExprKind::Var:
-    case ExprKind::BufLen:
-    case ExprKind::NumWorkgroups:
-    case ExprKind::WorkgroupSize:
-    case ExprKind::SubgroupSize:
-    case ExprKind::Binary:
-    case ExprKind::Unary:
-    case ExprKind::Select:
-    case ExprKind::Cast:
-    case ExprKind::Bitcast:
-    case ExprKind::Fma:
-    case ExprKind::Call:
+  switch (info(expr.kind).depends_on) {
+    case DependsOn::Operands:
+    case DependsOn::Grid:
+    case DependsOn::Device:
+    case DependsOn::Variable:  // which has a vertex
       return Uniformity::Grid;
+    case DependsOn::Workgroup:
+      return Uniformity::Workgroup;
+    case DependsOn::Local:
+      return is_single(expr.aux) ? Uniformity::Grid : Uniformity::Divergent;
+    case DependsOn::Invocation:
+      return is_single(expr.aux) ? Uniformity::Workgroup : Uniformity::Divergent;
+    case DependsOn::Lanes:
+      return Uniformity::Divergent;
+    case DependsOn::Memory:
+      return expr.kind == ExprKind::Load ? load_state_[id] : Uniformity::Divergent;
   }
   return Uniformity::Divergent;
 }
 
 // Everything an expression is made of flows into the vertex that takes its value.
 void Analysis::sink(ExprId root, std::uint32_t vertex) {
-  for (ExprId row = program_.first_row(root); row <= root; ++row) {
+  for (const ExprId row : program_.rows(root)) {
     const Expr& expr = program_.expr(row);
     state_[vertex] = join(state_[vertex], leaf(row));
     if (expr.kind == ExprKind::Var && is_resolved(expr.ref)) edge(expr.ref, vertex);
@@ -336,15 +325,15 @@ void Analysis::collect() {
   for (NodeId id = program_.entry().begin; id < program_.entry().end; ++id) {
     const Node& node = program_.node(id);
     const NodeId parent = parent_[id];
-    const bool declares = node.kind == NodeKind::Let || node.kind == NodeKind::Assign;
-    if (declares && is_resolved(node.ref)) {
+    const VariableUse use = info(node.kind).variable;
+    if (sets_variable(node) && is_resolved(node.ref)) {
       sink(node.args[0], node.ref);
-      if (node.kind == NodeKind::Assign && parent != kNone) edge(control_vertex(parent), node.ref);
+      if (use == VariableUse::Assigns && parent != kNone) edge(control_vertex(parent), node.ref);
     }
-    if (node.kind == NodeKind::If || node.kind == NodeKind::Loop) {
+    if (info(node.kind).branches) {
       for (const ExprId root : program_.expressions(id)) sink(root, control_vertex(id));
       if (parent != kNone) edge(control_vertex(parent), control_vertex(id));
-      if (node.kind == NodeKind::Loop) edge(control_vertex(id), node.ref);
+      if (use == VariableUse::Declares) edge(control_vertex(id), node.ref);
     }
   }
 }

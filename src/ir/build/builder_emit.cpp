@@ -54,8 +54,7 @@ class Emitter {
   void emit_scope(State::ScopeId root);
   bool step();
   void leave();
-  void open(const Statement& statement);
-  void emit_leaf(const Statement& statement);
+  void emit(const Statement& statement);
   ExprId emit_expr(std::uint32_t root, bool binding = false);
   ExprId emit_row(std::uint32_t id, std::span<const ExprId> operands);
 
@@ -94,7 +93,9 @@ class Emitter {
     } while (taken_.contains(name));
     return name;
   }
-  std::string_view text(const Statement& statement) const { return state_.texts[statement.text]; }
+  std::string_view text(const Statement& statement) const {
+    return statement.text == kNone ? std::string_view() : state_.texts[statement.text];
+  }
 
   const State& state_;
   Assembler assembler_;
@@ -146,12 +147,7 @@ bool Emitter::step() {
     leave();
     return true;
   }
-  const Statement& statement = scope.statements[top.next_statement++];
-  if (statement.body != kNone) {
-    open(statement);
-  } else {
-    emit_leaf(statement);
-  }
+  emit(scope.statements[top.next_statement++]);
   return true;
 }
 
@@ -168,71 +164,23 @@ void Emitter::leave() {
   }
 }
 
-void Emitter::open(const Statement& statement) {
-  if (statement.kind == NodeKind::If) {
-    assembler_.open_if(emit_expr(statement.args[0]));
-  } else if (statement.kind == NodeKind::Loop) {
-    const ExprId from = emit_expr(statement.args[0]);
-    const ExprId to = emit_expr(statement.args[1]);
-    const VarId var = assembler_.open_loop(declared_name(statement.ref), from, to);
-    enter(statement.body, &statement);
-    show(var_refs_, statement.ref, var);
-    return;
-  } else if (statement.kind == NodeKind::Region) {
-    assembler_.open_region(text(statement));
-  } else {
-    assembler_.open_block();
-  }
-  enter(statement.body, &statement);
-}
-
-void Emitter::emit_leaf(const Statement& s) {
-  const auto arg = [&](std::size_t i) { return emit_expr(s.args[i]); };
-  switch (s.kind) {
-    case NodeKind::Let: {
-      const ExprId value = arg(0);
-      show(var_refs_, s.ref, assembler_.let(declared_name(s.ref), value));
-      return;
-    }
-    case NodeKind::Assign: {
-      const ExprId value = arg(0);
-      return assembler_.assign(variable_ref(s.ref), value);
-    }
-    case NodeKind::Store: {
-      const ExprId index = arg(0);
-      const ExprId value = arg(1);
-      return assembler_.store(s.ref, index, value);
-    }
-    case NodeKind::Return:
-      return assembler_.plain(NodeKind::Return);
-    case NodeKind::Barrier:
-      return assembler_.barrier(static_cast<Ordering>(s.op));
-    case NodeKind::IndirectDispatch:
-      return assembler_.indirect_dispatch(known_ref(s.ref), s.extra);
-    case NodeKind::AsyncLoad:
-    case NodeKind::AsyncStore: {
-      const ExprId to = arg(0);
-      const ExprId from = arg(1);
-      return assembler_.async_copy(s.kind, known_ref(s.ref), to, known_ref(s.ref2), from, s.extra,
-                                   text(s));
-    }
-    case NodeKind::AsyncWait:
-    case NodeKind::Resume:
-      return assembler_.tagged(s.kind, text(s));
-    case NodeKind::Trap:
-      return assembler_.trap(arg(0), text(s));
-    case NodeKind::AllReduce:
-    case NodeKind::AllGather:
-    case NodeKind::ReduceScatter:
-    case NodeKind::Broadcast:
-      return assembler_.collective(s.kind, static_cast<ReduceOp>(s.op), known_ref(s.ref),
-                                   known_ref(s.ref2), s.extra);
-    case NodeKind::If:
-    case NodeKind::Loop:
-    case NodeKind::Block:
-    case NodeKind::Region:
-      return;
-  }
+// Appends the statement; a body that it has is open then.
+void Emitter::emit(const Statement& s) {
+  const NodeKindInfo& facts = info(s.kind);
+  Node like{.kind = s.kind,
+            .op = s.op,
+            .ref = facts.variable == VariableUse::Assigns ? variable_ref(s.ref) : known_ref(s.ref),
+            .ref2 = known_ref(s.ref2),
+            .name = kNone,
+            .extra = s.extra,
+            .args = {kNone, kNone},
+            .end = 0};
+  for (std::size_t i = 0; i < facts.arity; ++i) like.args[i] = emit_expr(s.args[i]);
+  const bool declares = facts.variable == VariableUse::Declares;
+  const std::string declared = declares ? declared_name(s.ref) : std::string();
+  const VarId var = assembler_.append_like(like, declared, text(s));
+  if (s.body != kNone) enter(s.body, &s);
+  if (declares) show(var_refs_, s.ref, var);
 }
 
 // Post-order without recursion: recorded expressions may be a million deep.
@@ -267,48 +215,10 @@ ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
 
 ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
   const State::Recorded& e = state_.exprs[id];
-  switch (e.kind) {
-    case ExprKind::Literal:
-      return assembler_.literal({e.type, e.args[0] | (std::uint64_t{e.args[1]} << 32)});
-    case ExprKind::Var:
-      return assembler_.variable(variable_ref(e.ref));
-    case ExprKind::Load:
-      return assembler_.load(e.ref, args[0]);
-    case ExprKind::BufLen:
-      return assembler_.buffer_length(known_ref(e.ref));
-    case ExprKind::InvocationId:
-    case ExprKind::WorkgroupId:
-    case ExprKind::LocalId:
-    case ExprKind::NumWorkgroups:
-    case ExprKind::WorkgroupSize:
-    case ExprKind::SubgroupLocalId:
-    case ExprKind::SubgroupSize:
-      return assembler_.builtin(e.kind, e.aux);
-    case ExprKind::Binary:
-      return assembler_.binary(static_cast<BinaryOp>(e.op), args[0], args[1]);
-    case ExprKind::Unary:
-      return assembler_.unary(static_cast<UnaryOp>(e.op), args[0]);
-    case ExprKind::Select:
-      return assembler_.select(args[0], args[1], args[2]);
-    case ExprKind::Cast:
-      return assembler_.cast(e.type, args[0]);
-    case ExprKind::Bitcast:
-      return assembler_.bitcast(e.type, args[0]);
-    case ExprKind::Fma:
-      return assembler_.fma(args[0], args[1], args[2]);
-    case ExprKind::Atomic:
-      return assembler_.atomic(static_cast<AtomicOp>(e.op), static_cast<Ordering>(e.aux),
-                               known_ref(e.ref), args);
-    case ExprKind::SubgroupBallot:
-      return assembler_.subgroup_ballot(args[0]);
-    case ExprKind::SubgroupShuffle:
-      return assembler_.subgroup_shuffle(args[0], args[1]);
-    case ExprKind::SubgroupReduce:
-      return assembler_.subgroup_reduce(static_cast<ReduceOp>(e.op), args[0]);
-    case ExprKind::Call:
-      return assembler_.call(known_ref(e.ref), args);
-  }
-  return kNone;
+  const Expr like{
+      .kind = e.kind, .op = e.op, .type = e.type, .aux = e.aux, .ref = kNone, .args = e.args};
+  return assembler_.append_like(
+      like, e.kind == ExprKind::Var ? variable_ref(e.ref) : known_ref(e.ref), args);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ir/check/validation.h"
 #include "ir/text/lexer.h"
 #include "ir/text/words.h"
+#include "ir/walk.h"
 
 namespace felsite::ir {
 namespace {
@@ -20,9 +21,7 @@ class NodeChecker {
 
   void run() {
     for (const Node& node : program_.nodes()) {
-      if (node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore) {
-        copy_tags_.insert(node.name);
-      }
+      if (info(node.kind).issues_copy) copy_tags_.insert(node.name);
       if (node.kind == NodeKind::Trap) trap_tags_.insert(node.name);
     }
     for (OpId id = 0; id < program_.ops().size(); ++id) check_op(id);
@@ -30,13 +29,6 @@ class NodeChecker {
   }
 
  private:
-  // A body that is being walked; `list_end` closes its scope.
-  struct Open {
-    NodeId node;
-    NodeId list_end;
-    bool branches;
-  };
-
   static std::size_t names_in_use(const Program& program) {
     std::size_t most = 0;
     for (const Variable& var : program.vars()) most = std::max<std::size_t>(most, var.name + 1);
@@ -53,9 +45,7 @@ class NodeChecker {
       declared_.pop_back();
     }
   }
-  bool at_top_level() const {
-    return std::ranges::none_of(open_, [](const Open& o) { return o.branches; });
-  }
+  bool at_top_level() const { return open_branches_ == 0; }
 
   void check_assign(NodeId id);
   void check_store(NodeId id);
@@ -70,7 +60,7 @@ class NodeChecker {
   Report& report_;
   std::vector<std::uint32_t> visible_;  // declarations in force, by NameId
   std::vector<NameId> declared_;
-  std::vector<Open> open_;
+  std::size_t open_branches_ = 0;  // bodies around the node that may not run, or run often
   std::vector<std::size_t> scope_marks_;
   std::unordered_set<NameId> copy_tags_;
   std::unordered_set<NameId> trap_tags_;
@@ -134,34 +124,34 @@ void NodeChecker::check_op(OpId id) {
 
 void NodeChecker::walk(NodeRange range, bool in_op) {
   NodeId after_return = kNone;  // where the list of the latest Return goes on
-  for (NodeId id = range.begin;; ++id) {
-    while (!open_.empty() && id == open_.back().list_end) {
-      Open& top = open_.back();
-      leave_scope(scope_marks_.back());
-      if (program_.node(top.node).kind == NodeKind::If &&
-          top.list_end != program_.node(top.node).end) {
-        top.list_end = program_.node(top.node).end;
-        after_return = kNone;
-        continue;
-      }
-      scope_marks_.pop_back();
-      open_.pop_back();
-      after_return = kNone;
-    }
-    if (id >= range.end) return;
+  for (Walk walk(program_, range); walk.next();) {
+    const NodeId id = walk.id();
     const Node& node = program_.node(id);
-    if (after_return == id) {
-      report_.node(FindingCode::AfterReturn, id,
-                   "This code can never run: `return` stands before it.",
-                   "delete it, or put the `return` under a condition.");
-    }
-    check(id, in_op);
-    if (node.kind == NodeKind::Return) after_return = id + 1;
-    if (info(node.kind).has_body) {
-      open_.push_back({id, program_.then_body(id).end,
-                       node.kind == NodeKind::If || node.kind == NodeKind::Loop});
-      scope_marks_.push_back(declared_.size());
-      if (node.kind == NodeKind::Loop) declare(node.ref, id);
+    switch (walk.step()) {
+      case Walk::Step::Leaf:
+      case Walk::Step::Enter:
+        if (after_return == id) {
+          report_.node(FindingCode::AfterReturn, id,
+                       "This code can never run: `return` stands before it.",
+                       "delete it, or put the `return` under a condition.");
+        }
+        check(id, in_op);
+        if (node.kind == NodeKind::Return) after_return = id + 1;
+        if (walk.step() == Walk::Step::Leaf) break;
+        if (info(node.kind).branches) ++open_branches_;
+        scope_marks_.push_back(declared_.size());
+        if (node.kind == NodeKind::Loop) declare(node.ref, id);
+        break;
+      case Walk::Step::Else:
+        leave_scope(scope_marks_.back());
+        after_return = kNone;
+        break;
+      case Walk::Step::Leave:
+        leave_scope(scope_marks_.back());
+        scope_marks_.pop_back();
+        if (info(node.kind).branches) --open_branches_;
+        after_return = kNone;
+        break;
     }
   }
 }
@@ -367,7 +357,7 @@ void NodeChecker::check_collective(NodeId id) {
         "move it to the top level of the program.");
   }
   const BufferDecl* to = buffer(node.ref, id);
-  const bool has_source = node.kind == NodeKind::AllGather || node.kind == NodeKind::ReduceScatter;
+  const bool has_source = info(node.kind).reads == NodeMemory::Source;
   const BufferDecl* from = has_source ? buffer(node.ref2, id) : to;
   if (to == nullptr || from == nullptr) return;
   const bool reduces = node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter;

@@ -6,6 +6,7 @@
 #include "felsite/text.h"
 #include "ir/analysis/uniformity.h"
 #include "ir/check/validation.h"
+#include "ir/walk.h"
 
 namespace felsite::ir {
 namespace {
@@ -17,8 +18,9 @@ class ChangingLoads {
   ChangingLoads(const Program& program, const UniformityMap& map) : program_(program), map_(map) {
     for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
       const Node& node = program.node(id);
-      const bool sets = node.kind == NodeKind::Let || node.kind == NodeKind::Assign;
-      if (sets && is_resolved(node.ref)) values_.emplace_back(node.ref, node.args[0]);
+      if (sets_variable(node) && is_resolved(node.ref)) {
+        values_.emplace_back(node.ref, node.args[0]);
+      }
     }
     std::ranges::sort(values_);
   }
@@ -29,7 +31,7 @@ class ChangingLoads {
     while (!open.empty()) {
       const ExprId tree = open.back();
       open.pop_back();
-      for (ExprId row = program_.first_row(tree); row <= tree; ++row) {
+      for (const ExprId row : program_.rows(tree)) {
         const Expr& expr = program_.expr(row);
         if (expr.kind == ExprKind::Load && map_.writers[row] != kNone) return row;
         if (expr.kind != ExprKind::Var || !is_resolved(expr.ref) || seen[expr.ref]) continue;
@@ -58,12 +60,10 @@ std::string text_of_write(const Program& program, NodeId id, BufferId buffer) {
     text = fmt::format("the store to `{}[{}]`", program.buffer(buffer).name,
                        print(program, node.args[0]));
   } else {
-    for (const ExprId root : program.expressions(id)) {
-      for (ExprId row = program.first_row(root); row <= root; ++row) {
-        const Expr& expr = program.expr(row);
-        if (expr.kind == ExprKind::Atomic && expr.ref == buffer) {
-          text = fmt::format("`{}`", print(program, row));
-        }
+    for (const ExprId row : program.rows_of_node(id)) {
+      const Expr& expr = program.expr(row);
+      if (expr.kind == ExprKind::Atomic && expr.ref == buffer) {
+        text = fmt::format("`{}`", print(program, row));
       }
     }
   }
@@ -85,18 +85,17 @@ std::string reason_of(const Program& program, const UniformityMap& map, ExprId c
 void check_uniformity(const Program& program, Report& report) {
   if (!program.facts().has_barrier && !program.facts().has_grid_sync) return;
   const UniformityMap map = analyze_uniformity(program);
-  std::vector<NodeId> open;
-  for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
-    while (!open.empty() && program.node(open.back()).end <= id) open.pop_back();
+  for (Walk walk(program, program.entry()); walk.next();) {
+    const NodeId id = walk.id();
     const Node& node = program.node(id);
-    if (info(node.kind).has_body) open.push_back(id);
-    if (node.kind != NodeKind::Barrier) continue;
-    const bool grid = node.ordering() == Ordering::GridSync;
+    if (info(node.kind).orders != Orders::ByOrdering) continue;
+    const bool grid = is_grid_sync(node);
     const Uniformity needed = grid ? Uniformity::Grid : Uniformity::Workgroup;
     if (map.control[id] <= needed) continue;
     // The nearest condition or bound that not all invocations agree on is the one to name.
     ExprId culprit = kNone;
-    for (auto outer = open.rbegin(); outer != open.rend() && culprit == kNone; ++outer) {
+    const auto around = walk.around();
+    for (auto outer = around.rbegin(); outer != around.rend() && culprit == kNone; ++outer) {
       for (const ExprId root : program.expressions(*outer)) {
         if (map.exprs[root] > needed && culprit == kNone) culprit = root;
       }

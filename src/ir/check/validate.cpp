@@ -9,6 +9,7 @@
 #include "ir/check/validation.h"
 #include "ir/guarded_findings.h"
 #include "ir/text/words.h"
+#include "ir/walk.h"
 
 namespace felsite::ir {
 
@@ -56,13 +57,10 @@ void check_limits(const Program& program, Report& report) {
                                program.nodes().size(), kMaxNodes),
                    "split it into several programs, or put repeated code into loops.");
   }
-  std::vector<NodeId> open;
-  for (NodeId id = 0; id < program.nodes().size(); ++id) {
-    while (!open.empty() && program.node(open.back()).end <= id) open.pop_back();
-    if (!info(program.node(id).kind).has_body) continue;
-    open.push_back(id);
-    if (open.size() == kMaxNesting + 1) {
-      report.node(FindingCode::TooDeep, id,
+  const NodeRange all{0, static_cast<NodeId>(program.nodes().size())};
+  for (Walk walk(program, all); walk.next();) {
+    if (walk.step() == Walk::Step::Enter && walk.around().size() == kMaxNesting) {
+      report.node(FindingCode::TooDeep, walk.id(),
                   fmt::format("Bodies are nested more than {} deep.", kMaxNesting),
                   "move inner code into an operation, or flatten it.");
     }
@@ -85,7 +83,7 @@ namespace {
 Findings check_all(const Program& program) {
   Report report(program);
   check_limits(program, report);
-  // The other passes are linear, but only within the limits.
+  // The other checks are linear, but only within the limits.
   if (!report.empty()) return std::move(report).finish();
   check_declarations(program, report);
   check_expressions(program, report);

@@ -1,4 +1,4 @@
-// The passes of validation, and the list they report to.
+// The checks of validation, and the list they report to.
 #pragma once
 
 #include <string>

@@ -442,7 +442,8 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
 
 Findings one_finding(std::string_view text, const SyntaxError& error) {
   SourceMap map;
-  map.line_starts = find_line_starts(text.substr(0, error.offset));
+  map.line_starts = std::make_shared<const std::vector<std::uint32_t>>(
+      find_line_starts(text.substr(0, error.offset)));
   const LineColumn place = line_column(map, error.offset);
   return {Finding{error.code, place.line, place.column, {}, error.message, error.fix}};
 }

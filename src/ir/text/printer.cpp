@@ -9,6 +9,7 @@
 #include "ir/guarded_findings.h"
 #include "ir/text/expression_printer.h"
 #include "ir/text/parser.h"
+#include "ir/walk.h"
 
 namespace felsite::ir {
 namespace {
@@ -45,6 +46,7 @@ class Printer {
   void buffer_decl(BufferId id, std::uint32_t& next_binding);
   void op(OpId id);
   void body(NodeRange range);
+  void begin_node(NodeId id);
   void open_node(NodeId id);
   void leaf(NodeId id);
   bool is_else_if(NodeId id) const;
@@ -169,61 +171,42 @@ bool Printer::is_else_if(NodeId id) const {
 }
 
 void Printer::body(NodeRange range) {
-  // Open bodies: which node, and where its arm ends.
-  struct Open {
-    NodeId node;
-    NodeId end;
-    bool in_else;
-    bool chained;  // an `else if`: its outer If ends with it and prints no brace
-  };
-  std::vector<Open> open;
-  NodeId at = range.begin;
-  const auto enter = [&](NodeId id, bool chained) {
-    open_node(id);
-    open.push_back({id, program_.then_body(id).end, false, chained});
-    ++depth_;
-    at = id + 1;
-  };
-  while (true) {
-    while (!open.empty() && at == open.back().end) {
-      Open& top = open.back();
-      const NodeRange otherwise = program_.else_body(top.node);
-      if (!top.in_else && !otherwise.empty()) {
-        if (formatting()) comments_before(program_.source().else_arms[top.node]);
+  bool chained = false;  // the next node is the If of an `else if`
+  for (Walk walk(program_, range); walk.next();) {
+    const NodeId id = walk.id();
+    switch (walk.step()) {
+      case Walk::Step::Leaf:
+        begin_node(id);
+        leaf(id);
+        break;
+      case Walk::Step::Enter:
+        if (!chained) begin_node(id);
+        chained = false;
+        open_node(id);
+        ++depth_;
+        break;
+      case Walk::Step::Else:
+        if (formatting()) comments_before(program_.source().else_arms[id]);
         --depth_;
         line_start();
-        top.in_else = true;
-        top.end = otherwise.end;
-        at = otherwise.begin;
-        if (is_else_if(top.node)) {
-          out_ += "} else ";
-          enter(at, true);
-        } else {
-          out_ += "} else {\n";
-          ++depth_;
-        }
-        continue;
-      }
-      if (formatting()) comments_before(program_.source().node_ends[top.node]);
-      --depth_;
-      line_start();
-      out_ += "}\n";
-      bool chained = true;
-      while (chained) {
-        chained = open.back().chained;
-        open.pop_back();
-      }
-    }
-    if (at == range.end) return;
-    item(program_.source().nodes, at);
-    line_start();
-    if (info(program_.node(at).kind).has_body) {
-      enter(at, false);
-    } else {
-      leaf(at);
-      at = program_.node(at).end;
+        chained = is_else_if(id);
+        out_ += chained ? "} else " : "} else {\n";
+        if (!chained) ++depth_;
+        break;
+      case Walk::Step::Leave:
+        if (is_else_if(id)) break;  // its else arm has closed the brace
+        if (formatting()) comments_before(program_.source().node_ends[id]);
+        --depth_;
+        line_start();
+        out_ += "}\n";
+        break;
     }
   }
+}
+
+void Printer::begin_node(NodeId id) {
+  item(program_.source().nodes, id);
+  line_start();
 }
 
 void Printer::open_node(NodeId id) {
