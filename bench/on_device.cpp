@@ -83,7 +83,9 @@ std::vector<Bytes> DeviceKernel::outputs() const { return must(bound_.read_outpu
 
 Runner felsite_on(const SharedDevice& device, const ir::Program& program,
                   const Workload& workload) {
-  FELSITE_TRY(auto kernel, codegen::lower(codegen::Segment(program), device->capabilities()));
+  FELSITE_TRY(auto valid, ir::require_valid(program));
+  FELSITE_TRY(auto kernel,
+              codegen::lower(codegen::Segment(std::move(valid)), device->capabilities()));
   FELSITE_TRY(const auto made, DeviceKernel::make(device, std::move(kernel), program, workload));
   return Contestant{.run = [one = made](std::uint32_t times) { return one->run(times); },
                     .outputs = [one = made] { return one->outputs(); }};

@@ -28,7 +28,7 @@ ir::Program rules(std::uint32_t segments, std::uint32_t buffers) {
 std::function<double()> plans(ir::Program program, std::uint32_t segments) {
   return [program = std::move(program), segments] {
     return processor_ns([&] {
-      const auto plan = plan_grid_sync(program);
+      const auto plan = plan_grid_sync(must(ir::require_valid(program)));
       if (!plan || plan->segments.size() != segments) give_up("a plan has other segments");
     });
   };

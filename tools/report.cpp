@@ -95,16 +95,14 @@ void show_findings(const ir::Findings& findings, const std::string& path, std::s
   }
 }
 
-std::expected<ir::Program, ir::Findings> validated(const std::string& text) {
+std::expected<ir::ValidProgram, ir::Findings> validated(const std::string& text) {
   auto program = ir::parse(text);
-  if (!program) return program;
-  if (ir::Findings findings = ir::validate(*program); !findings.empty()) {
-    return std::unexpected(std::move(findings));
-  }
-  return program;
+  if (!program) return std::unexpected(std::move(program.error()));
+  return ir::validated(*std::move(program));
 }
 
-Result<ir::Program> parse_program(const std::string& text, const std::string& path, bool json) {
+Result<ir::ValidProgram> parse_program(const std::string& text, const std::string& path,
+                                       bool json) {
   auto program = validated(text);
   if (program) return std::move(*program);
   show_findings(program.error(), path, text, json);
@@ -112,7 +110,7 @@ Result<ir::Program> parse_program(const std::string& text, const std::string& pa
       Error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});
 }
 
-Result<ir::Program> load_program(const std::string& path, bool json) {
+Result<ir::ValidProgram> load_program(const std::string& path, bool json) {
   FELSITE_TRY(auto text, read_file(path));
   return parse_program(text, path, json);
 }

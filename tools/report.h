@@ -8,7 +8,7 @@
 
 #include "felsite/error.h"
 #include "felsite/finding.h"
-#include "felsite/program.h"
+#include "felsite/validate.h"
 
 namespace felsite::tool {
 
@@ -30,10 +30,10 @@ void show_findings(const ir::Findings& findings, const std::string& path, std::s
                    bool json);
 
 // Parses and validates; all findings.
-std::expected<ir::Program, ir::Findings> validated(const std::string& text);
+std::expected<ir::ValidProgram, ir::Findings> validated(const std::string& text);
 // The same, and shows the findings; `path` only names the text. `report` then has nothing more to
 // say of the error.
-Result<ir::Program> parse_program(const std::string& text, const std::string& path, bool json);
-Result<ir::Program> load_program(const std::string& path, bool json);
+Result<ir::ValidProgram> parse_program(const std::string& text, const std::string& path, bool json);
+Result<ir::ValidProgram> load_program(const std::string& path, bool json);
 
 }  // namespace felsite::tool

@@ -13,7 +13,7 @@
 
 #include "felsite/dispatch.h"
 #include "felsite/error.h"
-#include "felsite/program.h"
+#include "felsite/validate.h"
 
 namespace felsite {
 
@@ -119,9 +119,9 @@ struct GridSyncOptions {
   std::uint32_t words_per_spill = 0;
 };
 
-// Collectives have one rank. InvalidProgram for a program that does not validate,
-// UnsupportedFeature for asynchronous copies that are under way at a grid barrier.
-Result<GridSyncPlan> plan_grid_sync(const ir::Program& program,
+// Collectives have one rank. UnsupportedFeature for asynchronous copies that are under way at a
+// grid barrier.
+Result<GridSyncPlan> plan_grid_sync(const ir::ValidProgram& program,
                                     const GridSyncOptions& options = {});
 
 // Bytes on the device for what the plan keeps, for a grid of so many workgroups. Absent where 64

@@ -11,7 +11,7 @@
 
 #include "felsite/capabilities.h"
 #include "felsite/error.h"
-#include "felsite/program.h"
+#include "felsite/validate.h"
 
 namespace felsite::codegen {
 
@@ -119,7 +119,7 @@ struct OneWorkgroup {
 
 // A program, or a part of one, that runs as one kernel.
 struct Segment {
-  ir::Program program;
+  ir::ValidProgram program;
   // A readonly u32 buffer of fixed count. Its elements, read at literal indices only, are no memory
   // but parameters (ParameterKind::Variable with the index).
   std::optional<ir::BufferId> parameters;
@@ -128,11 +128,11 @@ struct Segment {
   bool grid_in_parts = false;
   std::optional<OneWorkgroup> one_workgroup;
 
-  Segment(ir::Program whole) : program(std::move(whole)) {}
+  Segment(ir::ValidProgram whole) : program(std::move(whole)) {}
 };
 
-// InvalidProgram for a program that does not validate, UnsupportedFeature for what the mask lacks
-// (naming feature and place) and for modules over a limit (with limit and request).
+// UnsupportedFeature for what the mask lacks (naming feature and place) and for modules over a
+// limit (with limit and request).
 Result<Kernel> lower(const Segment& segment, const Capabilities& mask,
                      const LowerOptions& options = {});
 

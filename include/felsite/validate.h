@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 
+#include "felsite/error.h"
 #include "felsite/finding.h"
 #include "felsite/program.h"
 
@@ -19,5 +21,19 @@ inline constexpr std::size_t kMaxFindings = 1'000;
 
 // Empty: the program is valid, and every backend that takes it gives the same bytes.
 Findings validate(const Program& program);
+
+// A program that validation found nothing wrong with. Only validation makes one, so whatever takes
+// it need not look again. A changed copy, such as one for another workgroup size, is a Program that
+// has to be validated anew.
+class ValidProgram : public Program {
+ private:
+  friend class ValidityCache;
+  friend std::expected<ValidProgram, Findings> validated(Program program);
+  explicit ValidProgram(Program program) : Program(std::move(program)) {}
+};
+
+std::expected<ValidProgram, Findings> validated(Program program);
+// The same, with the findings as an error: InvalidProgram.
+Result<ValidProgram> require_valid(Program program);
 
 }  // namespace felsite::ir

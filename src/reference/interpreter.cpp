@@ -104,7 +104,7 @@ std::optional<Error> look_at(std::uint64_t i, const RunOptions& options) {
 
 }  // namespace
 
-Interpreter::Interpreter(const ir::Program& program)
+Interpreter::Interpreter(const ir::ValidProgram& program)
     : program_(program), bytecode_(compile(program)), work_per_lane_(estimate_work(program)) {}
 
 bool Interpreter::keeps_every_group() const {

@@ -8,6 +8,7 @@
 
 #include "felsite/error.h"
 #include "felsite/reference_options.h"
+#include "felsite/validate.h"
 #include "reference/machine.h"
 
 namespace felsite::reference {
@@ -27,8 +28,7 @@ struct RunStats {
 // A program made ready to run any number of times.
 class Interpreter {
  public:
-  // `program` must be valid.
-  explicit Interpreter(const ir::Program& program);
+  explicit Interpreter(const ir::ValidProgram& program);
 
   // `buffers` by BufferId; those of workgroup buffers are ignored. After an error the contents of
   // written buffers are unspecified.
@@ -37,7 +37,7 @@ class Interpreter {
   // DeviceOutOfMemory where the workgroups that a run has to keep at once do not fit.
   Result<void> check_memory(const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) const;
 
-  const ir::Program& program() const { return program_; }
+  const ir::ValidProgram& program() const { return program_; }
 
  private:
   bool keeps_every_group() const;  // across a barrier of the grid
@@ -46,7 +46,7 @@ class Interpreter {
   Result<RunStats> run_in_parallel(const Launch& launch, const RunOptions& options,
                                    unsigned threads) const;
 
-  ir::Program program_;
+  ir::ValidProgram program_;
   Bytecode bytecode_;
   std::uint64_t work_per_lane_;
 };

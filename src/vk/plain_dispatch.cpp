@@ -24,16 +24,15 @@ bool all_zero(ByteSpan bytes) {
 
 }  // namespace
 
-Result<ir::Program> prepare_program(Engine& engine, const ir::Program& given,
-                                    const DispatchConfig& config) {
+Result<ir::ValidProgram> prepare_program(Engine& engine, const ir::Program& given,
+                                         const DispatchConfig& config) {
   FELSITE_CHECK(dispatch::check_choices(given, config));
-  ir::Program program = dispatch::configured(given, config);
-  FELSITE_CHECK(engine.pipelines().validate(program));
+  FELSITE_TRY(auto program, engine.pipelines().validate(dispatch::configured(given, config)));
   FELSITE_CHECK(dispatch::check_config(program, config));
   return program;
 }
 
-Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::Program program,
+Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::ValidProgram program,
                                            std::span<const ByteSpan> inputs,
                                            const DispatchConfig& config, bool may_borrow) {
   // What the caller did wrong comes before what the backend cannot do: on every backend the same.

@@ -8,8 +8,8 @@
 namespace felsite::vk {
 
 // A program with its configuration, checked as far as that goes without inputs.
-Result<ir::Program> prepare_program(Engine& engine, const ir::Program& program,
-                                    const DispatchConfig& config);
+Result<ir::ValidProgram> prepare_program(Engine& engine, const ir::Program& program,
+                                         const DispatchConfig& config);
 
 // A dispatch that was submitted. Its buffers and commands go back to the engine when it is done,
 // and serve the next dispatch of the same shape.
@@ -17,7 +17,7 @@ class PlainDispatch {
  public:
   // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
   // is back.
-  static Result<PlainDispatch> start(std::shared_ptr<Engine> engine, ir::Program program,
+  static Result<PlainDispatch> start(std::shared_ptr<Engine> engine, ir::ValidProgram program,
                                      std::span<const ByteSpan> inputs, const DispatchConfig& config,
                                      bool may_borrow);
   // Of what failed with LoopBudgetExceeded: whether it can run again, in segments, with the same
@@ -33,8 +33,8 @@ class PlainDispatch {
   Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop = nullptr);
 
  private:
-  PlainDispatch(std::shared_ptr<Engine> engine, ir::Program program, dispatch::BindingPlan plan,
-                const DispatchConfig& config)
+  PlainDispatch(std::shared_ptr<Engine> engine, ir::ValidProgram program,
+                dispatch::BindingPlan plan, const DispatchConfig& config)
       : engine_(std::move(engine)),
         program_(std::move(program)),
         plan_(std::move(plan)),
@@ -56,7 +56,7 @@ class PlainDispatch {
   bool is_flag(ir::BufferId id) const;
 
   std::shared_ptr<Engine> engine_;
-  ir::Program program_;
+  ir::ValidProgram program_;
   dispatch::BindingPlan plan_;
   DispatchConfig config_;
   dispatch::Route route_ = dispatch::Route::Plain;

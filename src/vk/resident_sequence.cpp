@@ -41,19 +41,18 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
 
 // A step with all that was checked about it.
 struct CheckedStep {
-  ir::Program program;
-  dispatch::BindingPlan plan;
+  ir::ValidProgram program;
+  dispatch::BindingPlan plan{};
   Grid grid{};
-  std::vector<BufferSlice> slices;  // by BufferId
+  std::vector<BufferSlice> slices{};  // by BufferId
 };
 
 Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
                                const DispatchConfig& config) {
   FELSITE_CHECK(dispatch::check_choices(step.program, config));
-  CheckedStep checked;
-  checked.program = dispatch::configured(step.program, config);
-  const ir::Program& program = checked.program;
-  FELSITE_CHECK(engine.pipelines().validate(program));
+  FELSITE_TRY(auto valid, engine.pipelines().validate(dispatch::configured(step.program, config)));
+  CheckedStep checked{.program = std::move(valid)};
+  const ir::ValidProgram& program = checked.program;
   std::vector<SharedBuffer> resources;
   std::vector<std::uint64_t> sizes;
   for (const ResidentHandle& handle : step.resources) {

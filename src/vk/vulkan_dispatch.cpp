@@ -29,8 +29,8 @@ bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
 }
 
 // What the segments of a cut program are lowered as.
-Result<void> make_segments(Engine& engine, const ir::Program& program, const DispatchConfig& config,
-                           const std::array<std::uint32_t, 3>& grid) {
+Result<void> make_segments(Engine& engine, const ir::ValidProgram& program,
+                           const DispatchConfig& config, const std::array<std::uint32_t, 3>& grid) {
   const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
   const bool compares = many_iterations && config.convergence.kind == Convergence::Kind::Automatic;
   const std::uint32_t words = dispatch::spill_words_that_fit(
@@ -42,7 +42,8 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
                                        .words_per_spill = words}));
   for (const GridSegment& segment : plan.segments) {
     if (segment.empty) continue;
-    codegen::Segment lowered(segment.program);
+    FELSITE_TRY(auto valid, engine.pipelines().validate(segment.program));
+    codegen::Segment lowered(std::move(valid));
     for (ir::BufferId id = 0; id < segment.buffers.size(); ++id) {
       if (segment.buffers[id].kind == SegmentBuffer::Kind::Trips) lowered.parameters = id;
     }
@@ -53,7 +54,7 @@ Result<void> make_segments(Engine& engine, const ir::Program& program, const Dis
 
 // What the first dispatch would compile, as far as it is known without inputs: of a program with
 // grid barriers or iterations the kernels depend on the grid.
-Result<void> make_kernels(Engine& engine, const ir::Program& program,
+Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
                           const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config)) {
     FELSITE_CHECK(dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()));

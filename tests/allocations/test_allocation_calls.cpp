@@ -90,10 +90,11 @@ const std::vector<Call>& calls() {
          const ir::Findings findings = ir::validate(wrong());
          return answer(findings, findings.size() > 1);
        }},
-      {"plan_grid_sync", [] { return answer(plan_grid_sync(keep())); }},
+      {"plan_grid_sync", [] { return answer(plan_grid_sync(valid(keep()))); }},
       {"lower",
        [] {
-         return answer(codegen::lower(codegen::Segment(plain()), codegen::all_capabilities()));
+         return answer(
+             codegen::lower(codegen::Segment(valid(plain())), codegen::all_capabilities()));
        }},
       {"apply_mask",
        [] {

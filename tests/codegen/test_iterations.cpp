@@ -44,7 +44,7 @@ Result<codegen::Kernel> lower_iterations(const ir::Program& program,
                                          const codegen::IterationLoop& iterations,
                                          std::array<std::uint32_t, 3> grid,
                                          const Capabilities& mask) {
-  codegen::Segment segment(program);
+  codegen::Segment segment(valid(program));
   segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .iterations = iterations};
   return codegen::lower(segment, mask);
 }

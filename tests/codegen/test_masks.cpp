@@ -131,7 +131,7 @@ constexpr std::string_view kPrograms[] = {
 void check_all(const Capabilities& mask) {
   for (const std::string_view text : kPrograms) {
     const ir::Program program = valid_program(text);
-    const auto kernel = codegen::lower(codegen::Segment(program), mask);
+    const auto kernel = codegen::lower(codegen::Segment(valid(program)), mask);
     INFO("features " << mask.features.to_string() << "\n" << text);
     if (kernel) {
       CHECK(validation_message(kernel->words) == "");

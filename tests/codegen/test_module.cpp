@@ -216,7 +216,8 @@ TEST_CASE("built programs, without lines, lower too") {
   x[builder.invocation(0)] = x[builder.invocation(0)] + 1u;
   const auto program = builder.build();
   REQUIRE(program.has_value());
-  const auto kernel = codegen::lower(codegen::Segment(*program), codegen::all_capabilities());
+  const auto kernel =
+      codegen::lower(codegen::Segment(valid(*program)), codegen::all_capabilities());
   REQUIRE(kernel.has_value());
   CHECK(validation_message(kernel->words) == "");
   CHECK(occurrences(disassembly(kernel->words), "OpLine") == 0);

@@ -12,7 +12,7 @@ using codegen::Feature;
 namespace {
 
 Error refusal(const ir::Program& program, const Capabilities& mask) {
-  const auto kernel = codegen::lower(codegen::Segment(program), mask);
+  const auto kernel = codegen::lower(codegen::Segment(valid(program)), mask);
   REQUIRE(!kernel.has_value());
   CHECK(to_string(kernel.error()).find("Fix: ") != std::string::npos);
   return kernel.error();
@@ -130,7 +130,7 @@ TEST_CASE("a copy that may be issued again before it is waited for is refused") 
   const Capabilities all = codegen::all_capabilities();
   const auto lowers = [&](const char* before, const char* behind) {
     const ir::Program program = valid_program(fmt::format(fmt::runtime(kText), before, behind));
-    return codegen::lower(codegen::Segment(program), all).has_value();
+    return codegen::lower(codegen::Segment(valid(program)), all).has_value();
   };
   CHECK(!lowers("", ""));
   CHECK(!lowers("", "if k > 1 { async_wait(fetch); }"));
@@ -143,7 +143,7 @@ TEST_CASE("parameters that are not read as such are refused") {
     const ir::Program program = valid_program(
         fmt::format("program p workgroup(1) {{ {}; readwrite x: u32[]; workgroup t: u32[4]; {} }}",
                     declaration, body));
-    codegen::Segment segment(program);
+    codegen::Segment segment(valid(program));
     segment.parameters = 0;
     const auto kernel = codegen::lower(segment, codegen::all_capabilities());
     if (kernel) return "";

@@ -29,7 +29,7 @@ TEST_CASE("samples lower to valid modules") {
     const ir::Program program = valid_program(contents(entry.path()));
     if (program.facts().has_grid_sync || program.facts().has_collectives) continue;
     for (const auto& mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
-      const auto kernel = codegen::lower(codegen::Segment(program), mask);
+      const auto kernel = codegen::lower(codegen::Segment(valid(program)), mask);
       if (!kernel) {
         CHECK(kernel.error().code == ErrorCode::UnsupportedFeature);
         continue;

@@ -71,7 +71,7 @@ TEST_CASE("snapshots: text in, assembly out") {
     REQUIRE_MESSAGE(mask.has_value(), to_string(mask.error()));
     // Lines would make every snapshot depend on where its statements stand.
     const ir::Program program = valid_program(snapshot.program);
-    auto kernel = codegen::lower(codegen::Segment(program), *mask,
+    auto kernel = codegen::lower(codegen::Segment(valid(program)), *mask,
                                  {.names = true, .source_name = path.filename().string()});
     REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
     CHECK(validation_message(kernel->words) == "");

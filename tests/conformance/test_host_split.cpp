@@ -194,7 +194,7 @@ TEST_CASE("what many invocations keep is spread over several bindings where one 
   }
   text += " x[i] = 0; gridsync; x[i] = " + all + "; }";
   const ir::Program program = valid_program(text);
-  CHECK(must(plan_grid_sync(program)).spill_words == kLocals);
+  CHECK(must(plan_grid_sync(valid(program))).spill_words == kLocals);
   const Words x = counting(lanes, 77);
   Words expected(lanes);
   for (std::uint32_t i = 0; i < lanes; ++i) {

@@ -10,7 +10,7 @@ using Grid = std::array<std::uint32_t, 3>;
 inline Result<codegen::Kernel> lower_as_one(const ir::Program& program,
                                             const codegen::OneWorkgroup& form,
                                             const codegen::Capabilities& mask) {
-  codegen::Segment segment(program);
+  codegen::Segment segment(valid(program));
   segment.one_workgroup = form;
   auto kernel = codegen::lower(segment, mask);
   if (kernel) CHECK(validation_message(kernel->words) == "");

@@ -9,7 +9,7 @@ using codegen::Feature;
 namespace {
 
 bool can_run(const ir::Program& program, const codegen::Capabilities& mask) {
-  return codegen::lower(codegen::Segment(program), mask).has_value();
+  return codegen::lower(codegen::Segment(valid(program)), mask).has_value();
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ TEST_CASE("atomics on storage and workgroup memory, every operation, ordering an
       CAPTURE(text);
       const ir::Program program = valid_program(text);
       if (ir::info(*ir::type_named(type)).bytes == 8 && !can_run(program, device_mask())) {
-        const auto refused = codegen::lower(codegen::Segment(program), device_mask());
+        const auto refused = codegen::lower(codegen::Segment(valid(program)), device_mask());
         CHECK(refused.error().code == ErrorCode::UnsupportedFeature);
         continue;
       }
@@ -75,7 +75,7 @@ TEST_CASE("f32 atomic add: exact where the device has the feature") {
 }
 )");
   if (!device_mask().has(Feature::FloatAtomicAdd)) {
-    const auto refused = codegen::lower(codegen::Segment(program), device_mask());
+    const auto refused = codegen::lower(codegen::Segment(valid(program)), device_mask());
     REQUIRE(!refused.has_value());
     CHECK(refused.error().message.find("float_atomic_add") != std::string::npos);
     return;
@@ -234,7 +234,7 @@ TEST_CASE("a segment takes parameters from outside") {
   x[invocation.x] = x[invocation.x] + position[part] * 100;
 }
 )");
-  codegen::Segment segment(program);
+  codegen::Segment segment(valid(program));
   segment.parameters = 0;
   const auto kernel = codegen::lower(segment, device_mask());
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));

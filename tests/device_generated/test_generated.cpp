@@ -31,7 +31,7 @@ Seeds seeds(std::uint64_t first, std::uint64_t count) {
 }
 
 bool is_refused(const ir::Program& program, const codegen::Capabilities& mask) {
-  const auto kernel = codegen::lower(codegen::Segment(program), mask);
+  const auto kernel = codegen::lower(codegen::Segment(valid(program)), mask);
   return !kernel && kernel.error().code == ErrorCode::UnsupportedFeature;
 }
 

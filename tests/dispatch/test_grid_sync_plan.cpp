@@ -250,7 +250,7 @@ TEST_CASE("grid sync plan: 10 000 segments over 1 000 buffers share what they ca
         fmt::format(" b{0}[invocation.x] = b{1}[invocation.x] + {0};", i % 1000, (i + 7) % 1000);
   }
   const ir::Program program = valid_program(text + " }");
-  const GridSyncPlan plan = must(plan_grid_sync(program));
+  const GridSyncPlan plan = must(plan_grid_sync(valid(program)));
   CHECK(plan.segments.size() == 10'000);
   std::size_t bytes = 0;
   for (const GridSegment& segment : plan.segments) {
@@ -261,13 +261,14 @@ TEST_CASE("grid sync plan: 10 000 segments over 1 000 buffers share what they ca
   CHECK(bytes < 10'000 * 4096);
 }
 
-TEST_CASE("grid sync plan: bad programs are errors before anything is planned") {
+TEST_CASE("grid sync plan: only validation makes what it takes") {
+  static_assert(!std::is_invocable_v<decltype(plan_grid_sync), ir::Program, GridSyncOptions>);
   const auto divergent = ir::parse(
       "program p workgroup(4) { readwrite x: u32[]; if invocation.x == 0 { gridsync; } x[0] = 1; "
       "}");
   REQUIRE(divergent.has_value());
-  const auto plan = plan_grid_sync(*divergent);
-  REQUIRE_FALSE(plan.has_value());
-  CHECK(plan.error().code == ErrorCode::InvalidProgram);
-  CHECK(plan.error().message.find("invocation.x") != std::string::npos);
+  const auto valid = ir::require_valid(*divergent);
+  REQUIRE_FALSE(valid.has_value());
+  CHECK(valid.error().code == ErrorCode::InvalidProgram);
+  CHECK(valid.error().message.find("invocation.x") != std::string::npos);
 }

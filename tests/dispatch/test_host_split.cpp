@@ -185,7 +185,7 @@ TEST_CASE("host split: generated programs give the bytes of native grid barriers
     const auto parsed = ir::parse(text);
     REQUIRE(parsed.has_value());
     if (!parsed->facts().has_grid_sync) continue;
-    const auto plan = plan_grid_sync(*parsed);
+    const auto plan = plan_grid_sync(valid(*parsed));
     if (!plan) continue;
     for (const GridSegment& segment : plan->segments) {
       const ir::Findings findings = ir::validate(segment.program);

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto program = ir::parse(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!program || !ir::validate(*program).empty()) return -1;
   const codegen::Capabilities mask = mask_of(program->fingerprint());
-  const auto kernel = codegen::lower(codegen::Segment(*program), mask);
+  const auto kernel = codegen::lower(codegen::Segment(valid(*program)), mask);
   if (!kernel) {
     if (kernel.error().code != ErrorCode::UnsupportedFeature) std::abort();
     return 0;
@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::fprintf(stderr, "%s\n", message.c_str());
     std::abort();
   }
-  const auto again = codegen::lower(codegen::Segment(*program), mask);
+  const auto again = codegen::lower(codegen::Segment(valid(*program)), mask);
   if (!again || again->words != kernel->words) std::abort();
   return 0;
 }

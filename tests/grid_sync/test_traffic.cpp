@@ -93,7 +93,7 @@ TEST_CASE("what lives across barriers takes memory on the device, and is no traf
     x[len(x) - 1 - invocation.x] = mine;
   })");
   constexpr std::uint32_t kCount = 64 * 64;
-  const GridSyncPlan plan = must(plan_grid_sync(program));
+  const GridSyncPlan plan = must(plan_grid_sync(valid(program)));
   CHECK(kept_bytes(plan, {64, 1, 1}) == kCount * 4);
   const auto backend = must(make_vulkan_backend());  // with nothing on the device yet
   const std::uint64_t before = backend->metric_snapshot().device_bytes;

@@ -45,7 +45,7 @@ inline codegen::Capabilities device_mask() { return test_device().capabilities()
 
 inline Result<codegen::Kernel> lower_valid(const ir::Program& program,
                                            const codegen::Capabilities& mask) {
-  auto kernel = codegen::lower(codegen::Segment(program), mask);
+  auto kernel = codegen::lower(codegen::Segment(valid(program)), mask);
   if (kernel) {
     const std::string message = validation_message(kernel->words);
     if (!message.empty()) {

@@ -72,13 +72,17 @@ inline Words counting(std::uint32_t count, std::uint32_t first = 0) {
   return words;
 }
 
-inline ir::Program valid_program(std::string_view text) {
-  auto program = ir::parse(text);
+inline ir::ValidProgram valid(const ir::Program& program) {
+  auto made = ir::validated(program);
+  REQUIRE_MESSAGE(made.has_value(), ir::to_string(made.error().front()));
+  return *std::move(made);
+}
+
+inline ir::ValidProgram valid_program(std::string_view text) {
+  const auto program = ir::parse(text);
   INFO(text);
   REQUIRE_MESSAGE(program.has_value(), ir::render(program.error().front(), text));
-  const ir::Findings findings = ir::validate(*program);
-  REQUIRE_MESSAGE(findings.empty(), ir::to_string(findings.front()));
-  return *std::move(program);
+  return valid(*program);
 }
 
 inline DispatchConfig on_grid(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) {

@@ -269,7 +269,8 @@ TEST_CASE("a kernel alone is named as well") {
   const ir::Program program = add_one();
   const Bytes bytes = bytes_of(Words{41});
   const ByteSpan input = bytes;
-  const auto kernel = must(codegen::lower(codegen::Segment(program), device->capabilities()));
+  const auto kernel =
+      must(codegen::lower(codegen::Segment(valid(program)), device->capabilities()));
   CHECK(words_of(must(vk::run_kernel(*device, kernel, program, {&input, 1}, {}))[0]) == Words{42});
   CHECK(debugger.has(VK_OBJECT_TYPE_PIPELINE, "add_one"));
   CHECK(debugger.has(VK_OBJECT_TYPE_BUFFER, "add_one x"));

@@ -46,7 +46,7 @@ void check_lowered(Device& device) {
     let i = local.x;
     y[i] = x[i] * x[i];
   })");
-  const auto kernel = codegen::lower(codegen::Segment(program), device.capabilities());
+  const auto kernel = codegen::lower(codegen::Segment(valid(program)), device.capabilities());
   REQUIRE(kernel);
   const std::vector<std::uint64_t> x{0, 1, 2, 3, 1u << 20, 5, 6, UINT64_MAX};
   const auto prepared = PreparedKernel::prepare(device, *kernel, program);

@@ -285,7 +285,7 @@ TEST_CASE("workgroups are not there together where the driver is known for it") 
     loop k in 0..1000 { if all == 0 && atomic_or(arrived[0], 0) == 1024 { all = 1; } }
     atomic_add(met[0], all);
   })");
-  const auto kernel = codegen::lower(codegen::Segment(program), device->capabilities());
+  const auto kernel = codegen::lower(codegen::Segment(valid(program)), device->capabilities());
   check_ok(kernel);
   const Words zero{0};
   const std::vector<ByteSpan> inputs{span_of(zero), span_of(zero)};

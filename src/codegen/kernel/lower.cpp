@@ -94,9 +94,6 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   }
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;
-  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-    return std::unexpected(ir::to_error(findings, program.name()));
-  }
   FELSITE_CHECK(check_segment(segment));
   // Asked only about what concerns several invocations at once.
   const ir::Facts& facts = program.facts();

@@ -37,10 +37,11 @@ bool all_zero(ByteSpan bytes) {
 
 class HostSplit {
  public:
-  HostSplit(const SegmentRunner& runner, const ir::Program& program,
-            std::span<const ByteSpan> inputs, const DispatchConfig& config)
+  // `program` is configured as `config` says.
+  HostSplit(const SegmentRunner& runner, ir::ValidProgram program, std::span<const ByteSpan> inputs,
+            const DispatchConfig& config)
       : runner_(runner),
-        program_(configured(program, config)),
+        program_(std::move(program)),
         inputs_(inputs),
         config_(config),
         bound_(config.fixpoint_iterations.value_or(1)),
@@ -48,7 +49,6 @@ class HostSplit {
 
   // All that can be wrong is found before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
-    FELSITE_CHECK(check_choices(program_, config_));
     FELSITE_CHECK(make_plan());
     FELSITE_CHECK(check_config(program_, config_));
     FELSITE_TRY(bindings_, plan_inputs(program_, inputs_, config_));
@@ -304,7 +304,7 @@ class HostSplit {
   };
 
   const SegmentRunner& runner_;
-  const ir::Program program_;
+  const ir::ValidProgram program_;
   const std::span<const ByteSpan> inputs_;
   const DispatchConfig& config_;
   const std::uint32_t bound_;
@@ -353,14 +353,18 @@ Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir
                                            std::span<const ByteSpan> inputs,
                                            std::vector<Bytes>& outputs,
                                            const DispatchConfig& config) {
-  HostSplit split(runner, program, inputs, config);
+  FELSITE_CHECK(check_choices(program, config));
+  FELSITE_TRY(auto valid, ir::require_valid(configured(program, config)));
+  HostSplit split(runner, std::move(valid), inputs, config);
   FELSITE_CHECK(split.prepare(outputs));
   return split.run(outputs);
 }
 
 Result<void> check_host_split(const SegmentRunner& runner, const ir::Program& program,
                               std::span<const ByteSpan> inputs, const DispatchConfig& config) {
-  return HostSplit(runner, program, inputs, config).prepare({});
+  FELSITE_CHECK(check_choices(program, config));
+  FELSITE_TRY(auto valid, ir::require_valid(configured(program, config)));
+  return HostSplit(runner, std::move(valid), inputs, config).prepare({});
 }
 
 }  // namespace felsite::dispatch

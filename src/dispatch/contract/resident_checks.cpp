@@ -78,8 +78,10 @@ Result<void> check_resident_config(const ir::Program& program, const DispatchCon
   FELSITE_CHECK(check_config(program, config));
   // On other devices the route also depends on the grid, which is not known here.
   if (!device.grid_sync && !config.cooperative) return {};
-  FELSITE_TRY(const auto route, choose_route(program, config, {}, device));
-  if (route.route == Route::HostSplit) return std::unexpected(host_split_on_resident(program));
+  FELSITE_TRY(const auto route, route_on_any_grid(program, config, device));
+  if (route && route->route == Route::HostSplit) {
+    return std::unexpected(host_split_on_resident(program));
+  }
   return {};
 }
 

@@ -437,11 +437,9 @@ std::string_view to_string(SegmentBuffer::Kind kind) {
   return "?";
 }
 
-Result<GridSyncPlan> plan_grid_sync(const ir::Program& program, const GridSyncOptions& options) {
+Result<GridSyncPlan> plan_grid_sync(const ir::ValidProgram& program,
+                                    const GridSyncOptions& options) {
   return base::guarded([&]() -> Result<GridSyncPlan> {
-    if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, program.name()));
-    }
     dispatch::count(Counter::GridSyncPlans);
     return Planner(program, options).run();
   });

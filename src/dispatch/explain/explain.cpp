@@ -28,21 +28,23 @@ using Grid = std::array<std::uint32_t, 3>;
 // device.
 constexpr std::uint64_t kAssumedElements = std::uint64_t{1} << 20;
 
+Result<ir::ValidProgram> valid_configured(const ir::Program& program,
+                                          const DispatchConfig& config) {
+  FELSITE_CHECK(dispatch::check_choices(program, config));
+  return ir::require_valid(dispatch::configured(program, config));
+}
+
 class Explainer {
  public:
-  Explainer(const ir::Program& program, const DispatchConfig& config, const ExplainInputs& inputs,
+  Explainer(ir::ValidProgram program, const DispatchConfig& config, const ExplainInputs& inputs,
             const DeviceProfile& device)
-      : program_(dispatch::configured(program, config)),
+      : program_(std::move(program)),
         config_(config),
         inputs_(inputs),
         device_(device),
         iterations_(config.fixpoint_iterations.value_or(1)) {}
 
   Result<Explanation> run() {
-    FELSITE_CHECK(dispatch::check_choices(program_, config_));
-    if (const ir::Findings findings = ir::validate(program_); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, program_.name()));
-    }
     FELSITE_CHECK(dispatch::check_config(program_, config_));
     out_.program = program_.name();
     out_.fingerprint = to_string(program_.fingerprint());
@@ -329,7 +331,7 @@ class Explainer {
     }
   }
 
-  const ir::Program program_;
+  const ir::ValidProgram program_;
   const DispatchConfig& config_;
   const ExplainInputs& inputs_;
   const DeviceProfile& device_;
@@ -378,18 +380,17 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
-  return base::guarded([&] { return Explainer(program, config, inputs, device).run(); });
+  return base::guarded([&]() -> Result<Explanation> {
+    FELSITE_TRY(auto configured, valid_configured(program, config));
+    return Explainer(std::move(configured), config, inputs, device).run();
+  });
 }
 
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,
                                const std::vector<std::uint64_t>& input_bytes) {
   return base::guarded([&]() -> Result<GridChoice> {
-    FELSITE_CHECK(dispatch::check_choices(program, config));
-    const ir::Program configured = dispatch::configured(program, config);
     // The workgroup size may be the caller's, and none to divide by.
-    if (const ir::Findings findings = ir::validate(configured); !findings.empty()) {
-      return std::unexpected(ir::to_error(findings, configured.name()));
-    }
+    FELSITE_TRY(const auto configured, valid_configured(program, config));
     FELSITE_TRY(const auto plan, dispatch::plan_bindings(configured, input_bytes, config));
     GridChoice choice{.grid = {},
                       .reason = dispatch::grid_reason(configured, plan, config),

@@ -120,7 +120,7 @@ OutOfBoundsCounts Reference::out_of_bounds() const {
   return {out_of_bounds_.loads, out_of_bounds_.stores, out_of_bounds_.atomics};
 }
 
-Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::Program& program,
+Result<std::optional<SegmentRunner>> Reference::split_runner(const ir::ValidProgram& program,
                                                              const DispatchConfig& config,
                                                              const base::StopFlag* stop) {
   if (!needs_grid_sync_form(program, config)) return std::nullopt;

@@ -106,7 +106,7 @@ class Reference : public ReferenceBackend {
 
  private:
   // Of a program that is run by the host split: how; none for others.
-  Result<std::optional<SegmentRunner>> split_runner(const ir::Program& program,
+  Result<std::optional<SegmentRunner>> split_runner(const ir::ValidProgram& program,
                                                     const DispatchConfig& config,
                                                     const base::StopFlag* stop);
   std::uint64_t memory_limit() const;

@@ -1,5 +1,6 @@
 #include "dispatch/reference/reference_programs.h"
 
+#include "base/try.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/validate.h"
 
@@ -25,10 +26,8 @@ Result<std::shared_ptr<const reference::Interpreter>> PreparedPrograms::get(
     }
   }
   // Outside the lock: a large program must not hold up the others.
-  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-    return std::unexpected(ir::to_error(findings, program.name()));
-  }
-  auto interpreter = std::make_shared<const reference::Interpreter>(program);
+  FELSITE_TRY(const auto valid, ir::require_valid(program));
+  auto interpreter = std::make_shared<const reference::Interpreter>(valid);
   count(Counter::PipelinesCompiled);
   Ready dropped;  // let go without the lock
   const std::lock_guard lock(mutex_);

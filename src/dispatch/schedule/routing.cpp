@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/try.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
 #include "ir/analysis/effects.h"
@@ -194,9 +195,9 @@ bool changes_own_grid(const ir::Program& program) {
          std::ranges::binary_search(effects.atomics, words);
 }
 
-Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
-                                 const Grid& grid, const DeviceProfile& device,
-                                 const RouteFacts& facts) {
+Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
+                                                     const DispatchConfig& config,
+                                                     const DeviceProfile& device) {
   if (!device.grid_sync && config.cooperative) {
     return std::unexpected(
         unsupported(program,
@@ -217,6 +218,15 @@ Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfi
         program, "This backend has grid barriers itself; of the other forms it has the host split.",
         "ask for the host split, or for none."));
   }
+  return std::nullopt;
+}
+
+Result<RouteChoice> choose_route(const ir::ValidProgram& program, const DispatchConfig& config,
+                                 const Grid& grid, const DeviceProfile& device,
+                                 const RouteFacts& facts) {
+  FELSITE_TRY(auto decided, route_on_any_grid(program, config, device));
+  if (decided) return *std::move(decided);
+  const GridSync asked = config.grid_sync;
   const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
   if (many_iterations && changes_own_grid(program)) {
     if (asked != GridSync::Automatic) {

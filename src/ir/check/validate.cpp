@@ -98,4 +98,18 @@ Findings validate(const Program& program) {
   return guarded_findings<Findings>([&] { return check_all(program); });
 }
 
+std::expected<ValidProgram, Findings> validated(Program program) {
+  if (Findings findings = validate(program); !findings.empty()) {
+    return std::unexpected(std::move(findings));
+  }
+  return ValidProgram(std::move(program));
+}
+
+Result<ValidProgram> require_valid(Program program) {
+  const std::string name(program.name());
+  auto valid = validated(std::move(program));
+  if (!valid) return std::unexpected(to_error(valid.error(), name));
+  return *std::move(valid);
+}
+
 }  // namespace felsite::ir

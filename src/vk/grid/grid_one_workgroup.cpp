@@ -128,7 +128,8 @@ class OneWorkgroupStep {
   }
 
   Result<SharedKernel> kernel_of(const GridSegment& segment) {
-    codegen::Segment lowered(segment.program);
+    FELSITE_TRY(auto valid, engine_.pipelines().validate(segment.program));
+    codegen::Segment lowered(std::move(valid));
     lowered.one_workgroup.emplace();
     lowered.one_workgroup->grid = request_.grid;
     if (bound_ > 1) lowered.one_workgroup->iterations = iteration_loop(segment);

@@ -8,7 +8,7 @@
 namespace felsite::vk {
 
 struct GridRequest {
-  const ir::Program& program;  // with the workgroup size that runs
+  const ir::ValidProgram& program;  // with the workgroup size that runs
   const DispatchConfig& config;
   const dispatch::BindingPlan& bindings;
   std::array<std::uint32_t, 3> grid{};

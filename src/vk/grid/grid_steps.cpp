@@ -142,7 +142,8 @@ Result<SharedKernel> GridSteps::kernel_of(std::uint32_t number, bool with_parame
   SharedKernel& known = kernels_[number];
   if (known != nullptr) return known;
   const GridSegment& segment = plan_.segments[number];
-  codegen::Segment lowered(segment.program);
+  FELSITE_TRY(auto valid, engine_.pipelines().validate(segment.program));
+  codegen::Segment lowered(std::move(valid));
   const auto trips =
       std::ranges::find(segment.buffers, SegmentBuffer::Kind::Trips, &SegmentBuffer::kind);
   if (with_parameters && trips != segment.buffers.end()) {
@@ -199,7 +200,8 @@ Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
                                   std::vector<BufferSlice> buffers, std::uint64_t invocations,
                                   std::span<const std::uint32_t> parameters) {
   if (!program) return std::unexpected(program.error());
-  codegen::Segment lowered(*program);
+  FELSITE_TRY(auto valid, engine_.pipelines().validate(*program));
+  codegen::Segment lowered(std::move(valid));
   if (!parameters.empty()) lowered.parameters = 0;
   const std::uint64_t size = program->workgroup_size()[0];
   const std::uint64_t groups = (invocations + size - 1) / size;

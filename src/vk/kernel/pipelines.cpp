@@ -131,21 +131,6 @@ SharedKernel Pipelines::find(const Key& key) {
   return found->second->kernel;
 }
 
-Result<void> Pipelines::validate(const ir::Program& program) {
-  constexpr std::size_t kMostKnown = 4096;
-  {
-    const std::lock_guard lock(mutex_);
-    if (valid_.contains(program.fingerprint())) return {};
-  }
-  if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
-    return std::unexpected(ir::to_error(findings, program.name()));
-  }
-  const std::lock_guard lock(mutex_);
-  if (valid_.size() == kMostKnown) valid_.clear();
-  valid_.insert(program.fingerprint());
-  return {};
-}
-
 Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
   std::vector<std::uint64_t> words;
   if (segment.grid_in_parts) words.push_back(1);
@@ -208,7 +193,7 @@ void Pipelines::begin_again(const SharedCache& cache) {
   in_cache_ = 0;
 }
 
-Result<SharedKernel> Pipelines::get(const ir::Program& program, bool grid_in_parts) {
+Result<SharedKernel> Pipelines::get(const ir::ValidProgram& program, bool grid_in_parts) {
   codegen::Segment segment(program);
   segment.grid_in_parts = grid_in_parts;
   return get(segment);

@@ -8,11 +8,11 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "felsite/dispatch.h"
 #include "felsite/figures.h"
+#include "ir/check/validity_cache.h"
 #include "vk/kernel/kernel_on_device.h"
 #include "vk/kernel/pipeline_cache_file.h"
 
@@ -68,13 +68,13 @@ class Pipelines {
                                                  const PipelineLimits& limits = {});
 
   // By the program's fingerprint, which its workgroup size is part of. `grid_in_parts`: as
-  // codegen::Segment has it. Invalid programs are refused here. Threads that ask for the same at
+  // codegen::Segment has it. Threads that ask for the same at
   // the same time may each compile it, and get the same kernel.
-  Result<SharedKernel> get(const ir::Program& program, bool grid_in_parts = false);
+  Result<SharedKernel> get(const ir::ValidProgram& program, bool grid_in_parts = false);
   // The same for a program that is lowered in a way of its own.
   Result<SharedKernel> get(const codegen::Segment& segment);
-  // The program's findings, looked for once: none, or InvalidProgram.
-  Result<void> validate(const ir::Program& program);
+  // InvalidProgram with the findings, which are looked for once.
+  Result<ir::ValidProgram> validate(ir::Program program) { return valid_.get(std::move(program)); }
 
   struct Entry {
     KernelKey key;
@@ -101,9 +101,6 @@ class Pipelines {
       return key.program.low ^ key.program.high ^ key.way;
     }
   };
-  struct FingerprintHash {
-    std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
-  };
   Pipelines(Device& device, const PipelineLimits& limits) : device_(device), limits_(limits) {}
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
   Result<Owned<VkPipelineCache>> make_cache(ByteSpan data, std::string_view name) const;
@@ -129,7 +126,7 @@ class Pipelines {
   std::uint64_t in_cache_ = 0;  // compiled into it
   Entries entries_;             // the least recently used last
   std::unordered_map<Key, Entries::iterator, Hash> by_key_;
-  std::unordered_set<ir::Fingerprint, FingerprintHash> valid_;
+  ir::ValidityCache valid_;
   PipelineCacheSnapshot figures_;
   bool is_saved_ = true;
   std::atomic<bool> has_warned_ = false;

@@ -59,9 +59,10 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
                        std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
   const ir::Node& node = request.program.node(request.program.entry().begin);
   const Grid most = most_workgroups(memory.device(), request.program.workgroup_size());
-  const auto program = ir::parse(gate_text(node.extra, most));
-  if (!program) return std::unexpected(ir::to_error(program.error(), "felsite_indirect_gate"));
-  FELSITE_TRY(auto kernel, pipelines.get(*program));
+  auto parsed = ir::parse(gate_text(node.extra, most));
+  if (!parsed) return std::unexpected(ir::to_error(parsed.error(), "felsite_indirect_gate"));
+  FELSITE_TRY(const auto program, pipelines.validate(*std::move(parsed)));
+  FELSITE_TRY(auto kernel, pipelines.get(program));
   FELSITE_TRY(auto words, memory.make(Place::Control, kGateWords * 4, {request.name, "gate"}));
   // A step that never runs has stopped nothing.
   FELSITE_CHECK(words->write(0, Bytes(kGateWords * 4)));
@@ -73,7 +74,7 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
   plan.buffers[0].count = source.bytes / 4;
   plan.buffers[1].count = kGateWords;
   FELSITE_TRY(auto step, bind_kernel(std::move(kernel),
-                                     {.program = *program,
+                                     {.program = program,
                                       .plan = plan,
                                       .buffers = buffers,
                                       .grid = Grid{1, 1, 1},

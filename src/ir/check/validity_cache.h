@@ -1,0 +1,29 @@
+// Remembers which programs are valid, by fingerprint, so that one that comes again is not validated
+// again. Usable from many threads.
+#pragma once
+
+#include <mutex>
+#include <unordered_set>
+
+#include "felsite/validate.h"
+
+namespace felsite::ir {
+
+class ValidityCache {
+ public:
+  // Beyond so many programs it starts to remember anew.
+  explicit ValidityCache(std::size_t most = 4096) : most_(most) {}
+
+  // InvalidProgram with the findings if it does not validate.
+  Result<ValidProgram> get(Program program);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Fingerprint& f) const { return f.low ^ f.high; }
+  };
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::unordered_set<Fingerprint, Hash> valid_;
+};
+
+}  // namespace felsite::ir
