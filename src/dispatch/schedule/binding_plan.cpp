@@ -106,6 +106,18 @@ Result<void> check_ranks(const Program& program) {
   return {};
 }
 
+Result<void> check_output_bytes(const Program& program, std::uint64_t bytes,
+                                const DispatchConfig& config) {
+  if (!config.max_output_bytes || bytes <= *config.max_output_bytes) return {};
+  Error error = bad_inputs(program,
+                           fmt::format("The results take {} bytes; at most {} were allowed.", bytes,
+                                       *config.max_output_bytes),
+                           "raise max_output_bytes, or declare smaller outputs.");
+  error.context.requested = bytes;
+  error.context.available = *config.max_output_bytes;
+  return std::unexpected(std::move(error));
+}
+
 }  // namespace
 
 Result<void> check_choices(const Program& program, const DispatchConfig& config) {
@@ -190,16 +202,20 @@ Result<BindingPlan> plan_bindings(const Program& program,
     }
     plan.buffers.push_back(bound);
   }
-  if (config.max_output_bytes && plan.output_bytes > *config.max_output_bytes) {
-    Error error = bad_inputs(program,
-                             fmt::format("The results take {} bytes; at most {} were allowed.",
-                                         plan.output_bytes, *config.max_output_bytes),
-                             "raise max_output_bytes, or declare smaller outputs.");
-    error.context.requested = plan.output_bytes;
-    error.context.available = *config.max_output_bytes;
-    return std::unexpected(std::move(error));
-  }
+  FELSITE_CHECK(check_output_bytes(program, plan.output_bytes, config));
   return plan;
+}
+
+Result<void> check_without_inputs(const Program& program, const DispatchConfig& config) {
+  FELSITE_CHECK(check_config(program, config));
+  // A grid that was given depends on no binding.
+  if (config.grid_override) FELSITE_CHECK(plan_grid(program, {}, config, std::nullopt));
+  std::uint64_t declared = 0;
+  for (const BufferDecl& buffer : program.buffers()) {
+    if (!gives_result(role_of(buffer))) continue;
+    declared += std::uint64_t{buffer.count} * info(buffer.element).bytes;
+  }
+  return check_output_bytes(program, declared, config);
 }
 
 std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan& plan,
