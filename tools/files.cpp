@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/durable_file.h"
+#include "base/errors.h"
 #include "felsite/text.h"
 #include "output.h"
 
@@ -41,19 +42,16 @@ bool is_standard_input(const std::string& path) {
 }
 
 Error file_error(const std::string& path, std::string_view what, int error) {
-  return Error{.code = ErrorCode::BadInputs,
-               .message = fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
-               .fix = "check the path, its permissions and the room in its folder.",
-               .context = {}};
+  return base::bad_inputs(fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
+                          "check the path, its permissions and the room in its folder.");
 }
 
 Error too_long(const std::string& path, const base::ReadLimits& limits, std::uint64_t limit) {
-  Error error{.code = ErrorCode::BadInputs,
-              .message = fmt::format("`{}` has more than {} MiB, which is the most that is read.",
-                                     path == "-" ? "standard input" : path, limit >> 20),
-              .fix = limit < limits.file ? "put the bytes into a file, of which more is read."
-                                         : "check that this is the file you mean, or split it.",
-              .context = {}};
+  Error error =
+      base::bad_inputs(fmt::format("`{}` has more than {} MiB, which is the most that is read.",
+                                   path == "-" ? "standard input" : path, limit >> 20),
+                       limit < limits.file ? "put the bytes into a file, of which more is read."
+                                           : "check that this is the file you mean, or split it.");
   error.context.available = limit;
   return error;
 }
