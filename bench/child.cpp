@@ -15,16 +15,15 @@
 #include <optional>
 #include <system_error>
 
+#include "base/errors.h"
+
 extern char** environ;
 
 namespace felsite::bench {
 namespace {
 
 Error did_not_run(std::string message) {
-  return {.code = ErrorCode::DispatchFailed,
-          .message = std::move(message),
-          .fix = "see what was said on standard error.",
-          .context = {}};
+  return base::dispatch_failed(std::move(message), "see what was said on standard error.");
 }
 
 std::vector<std::string> environment_with(

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "rows_in_child.h"
 
@@ -64,10 +65,8 @@ Result<void> measure_in_child(const Row& row, const Options& options,
   auto in_child = read_from_child(said);
   if (!in_child) {
     return std::unexpected(
-        Error{.code = ErrorCode::DispatchFailed,
-              .message = "The process of the row " + row.name + " says nothing of use.",
-              .fix = "see what it says on standard error.",
-              .context = {}});
+        base::dispatch_failed("The process of the row " + row.name + " says nothing of use.",
+                              "see what it says on standard error."));
   }
   for (const std::string& reason : in_child->skipped) {
     if (options.skipped) options.skipped(row, reason);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -12,7 +13,10 @@
 #include <span>
 
 #include "base/durable_file.h"
+#include "felsite/printable.h"
+#include "felsite/spelling.h"
 #include "report.h"
+#include "tools/usage.h"
 
 namespace felsite::bench {
 namespace {
@@ -56,6 +60,20 @@ int report_failure(const Error& error) {
   std::fflush(stdout);
   fmt::print(stderr, "felsite: {}\n", felsite::to_string(error));
   return kNotDone;
+}
+
+int report_usage(const tool::Usage& usage) {
+  const bool asks = usage.message.ends_with('?');
+  fmt::print(stderr, "felsite: {}{} Fix: {}\n", printable(usage.message), asks ? "" : ".",
+             usage.fix);
+  return kUsage;
+}
+
+std::string check_ratio(const std::string& text) {
+  double ratio = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+  return is_number && ratio > 0 ? "" : fmt::format("`{}` is not a ratio above 0", text);
 }
 
 [[maybe_unused]] int measure_all(const Arguments& args) {
@@ -121,9 +139,11 @@ int run(const Arguments& args) {
   if (args.list) return kOk;
   for (const std::string& row : args.rows) {
     if (std::ranges::find(known, row) != known.end()) continue;
-    fmt::print(stderr, "felsite: There is no bench row `{}`. Fix: see felsite bench --list.\n",
-               row);
-    return kUsage;
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    const std::string hint = did_you_mean(row, names);
+    return report_usage(
+        {fmt::format("There is no bench row `{}`{}{}", row, hint.empty() ? "" : ".", hint),
+         "see felsite bench --list."});
   }
   if (args.check) return check(args);
 #ifndef NDEBUG
@@ -148,23 +168,28 @@ int main(int argc, char** argv) {
   app.add_flag("--check", args.check,
                "Only run each row once, small, and compare the results of both sides");
   app.add_flag("--list", args.list, "Only name the rows");
-  app.add_option("--rows", args.rows, "Only these rows: a,b")->delimiter(',');
+  app.add_option("--rows", args.rows, "Only these rows: a,b")->delimiter(',')->type_name("ROWS");
   app.add_option("--bound", args.bound, "Hold all rows to this ratio instead of their own bounds")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--json", args.json_file, "Also write the rows as JSON");
-  app.add_option("--html", args.html_file, "Also write the rows as a page");
-  app.add_option("--markdown", args.markdown_file, "Also write the rows as a table in Markdown");
+      ->type_name("RATIO")
+      ->check(check_ratio);
+  app.add_option("--json", args.json_file, "Also write the rows as JSON")->type_name("FILE");
+  app.add_option("--html", args.html_file, "Also write the rows as a page")->type_name("FILE");
+  app.add_option("--markdown", args.markdown_file, "Also write the rows as a table in Markdown")
+      ->type_name("FILE");
   app.footer(
       "Exit codes: 0 all rows keep their bounds, 1 a row is over its bound, 2 usage, 3 a "
       "side failed or gave other results.");
   // Not for users: how it starts itself for rows that need a process of their own.
   app.add_option("--child", args.child)->expected(1, -1)->group("");
+  if (const std::string message = felsite::tool::missing_value(app, {argv + 1, argv + argc});
+      !message.empty()) {
+    return report_usage({message, "see felsite bench --help."});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "felsite: {}. Fix: see felsite bench --help.\n", error.what());
-    return kUsage;
+    return report_usage(felsite::tool::explain_options(app, error));
   }
   try {
     return run(args);

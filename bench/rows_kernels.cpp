@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "base/errors.h"
 #include "on_device.h"
 
 namespace felsite::bench {
@@ -92,10 +93,8 @@ std::vector<Case> check_cases(Extent extent) {
   if (!device) return {skipped_case(device.error())};
   codegen::Capabilities mask = (*device)->capabilities();
   if (!mask.has(codegen::Feature::RobustAccess2)) {
-    return {skipped_case({.code = ErrorCode::UnsupportedFeature,
-                          .message = "The device lacks robust_access2.",
-                          .fix = "run it on a device that has it.",
-                          .context = {}})};
+    return {skipped_case(
+        base::unsupported("The device lacks robust_access2.", "run it on a device that has it."))};
   }
   // Of a larger grid the indices would not be small, and the checks would be in both kernels.
   mask.limits.workgroup_count = codegen::DeviceLimits{}.workgroup_count;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/errors.h"
 #include "commands.h"
 #include "report.h"
 
@@ -49,22 +50,19 @@ std::string find_program() {
 int start_bench(std::vector<std::string> arguments) {
   const std::string program = find_program();
   if (program.empty()) {
-    return report({.code = ErrorCode::UnsupportedFeature,
-                   .message = "The benchmarks are not installed: there is no felsite-bench beside "
-                              "felsite or in PATH.",
-                   .fix = "build with -DFELSITE_BUILD_BENCH=ON and install the component `bench`.",
-                   .context = {}},
-                  false);
+    return report(
+        base::unsupported("The benchmarks are not installed: there is no felsite-bench beside "
+                          "felsite or in PATH.",
+                          "build with -DFELSITE_BUILD_BENCH=ON and install the component `bench`."),
+        false);
   }
   arguments.insert(arguments.begin(), std::string(kProgram));
   std::vector<char*> words;
   for (std::string& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   execv(program.c_str(), words.data());
-  return report({.code = ErrorCode::DispatchFailed,
-                 .message = program + " cannot be started: " + std::strerror(errno) + ".",
-                 .fix = "install the component `bench` again.",
-                 .context = {}},
+  return report(base::dispatch_failed(program + " cannot be started: " + std::strerror(errno) + ".",
+                                      "install the component `bench` again."),
                 false);
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/errors.h"
 #include "command_help.h"
 #include "commands.h"
 #include "devices_json.h"
@@ -93,10 +94,8 @@ void print_plan(const VulkanDeviceInfo& device) {
 }
 
 Error nothing_to_take(const Devices& devices) {
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = "None of these devices is taken.",
-              .fix = "ask for another one, or remove what speaks against it.",
-              .context = {}};
+  Error error = base::unsupported("None of these devices is taken.",
+                                  "ask for another one, or remove what speaks against it.");
   if (devices.empty()) {
     error.message = "Vulkan lists no device.";
     error.fix = "install a Vulkan driver (Mesa's lavapipe needs no GPU).";

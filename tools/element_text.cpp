@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "felsite/literal.h"
 #include "files.h"
@@ -34,12 +35,10 @@ base::ReadLimits input_limits() {
 }
 
 Error bad_spec(const BufferDecl& buffer, std::string message) {
-  return Error{.code = ErrorCode::BadInputs,
-               .message = fmt::format("Input `{}`: {}", buffer.name, message),
-               .fix =
-                   "write NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
-                   "NAME=random:N:seed.",
-               .context = {}};
+  return base::bad_inputs(
+      fmt::format("Input `{}`: {}", buffer.name, message),
+      "write NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
+      "NAME=random:N:seed.");
 }
 
 void append(Bytes& bytes, Type type, std::uint64_t bits) {

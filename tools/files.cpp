@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/durable_file.h"
+#include "base/errors.h"
 #include "felsite/text.h"
 #include "output.h"
 
@@ -31,20 +32,26 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
+// Whether standard input is redirected from the file at this path.
+bool is_standard_input(const std::string& path) {
+  struct stat input {};
+  struct stat file {};
+  return fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) &&
+         stat(path.c_str(), &file) == 0 && input.st_dev == file.st_dev &&
+         input.st_ino == file.st_ino;
+}
+
 Error file_error(const std::string& path, std::string_view what, int error) {
-  return Error{.code = ErrorCode::BadInputs,
-               .message = fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
-               .fix = "check the path, its permissions and the room in its folder.",
-               .context = {}};
+  return base::bad_inputs(fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
+                          "check the path, its permissions and the room in its folder.");
 }
 
 Error too_long(const std::string& path, const base::ReadLimits& limits, std::uint64_t limit) {
-  Error error{.code = ErrorCode::BadInputs,
-              .message = fmt::format("`{}` has more than {} MiB, which is the most that is read.",
-                                     path == "-" ? "standard input" : path, limit >> 20),
-              .fix = limit < limits.file ? "put the bytes into a file, of which more is read."
-                                         : "check that this is the file you mean, or split it.",
-              .context = {}};
+  Error error =
+      base::bad_inputs(fmt::format("`{}` has more than {} MiB, which is the most that is read.",
+                                   path == "-" ? "standard input" : path, limit >> 20),
+                       limit < limits.file ? "put the bytes into a file, of which more is read."
+                                           : "check that this is the file you mean, or split it.");
   error.context.available = limit;
   return error;
 }
@@ -94,7 +101,9 @@ std::string whole_path(const std::string& path) {
 
 bool replaces(const std::string& written, const std::string& read) {
   std::error_code ignored;
-  if (written == "-" || read == "-" || !fs::is_regular_file(read, ignored)) return false;
+  if (written == "-") return false;
+  if (read == "-") return is_standard_input(written);
+  if (!fs::is_regular_file(read, ignored)) return false;
   return whole_path(written) == whole_path(read);
 }
 

@@ -19,7 +19,8 @@ Result<void> write_file(const std::string& path, std::string_view bytes);
 // A path that is the same for all ways to spell it, also through symbolic links, and also where the
 // file is yet to come.
 std::string whole_path(const std::string& path);
-// Whether to write the one is to replace the other. What is no plain file is not replaced.
+// Whether writing the one replaces the other; `-` is read from whatever file standard input is
+// redirected from. Only plain files are replaced.
 bool replaces(const std::string& written, const std::string& read);
 // Whether the path is `-` or leads to descriptor 1, as /dev/stdout does.
 bool is_standard_output(const std::string& path);

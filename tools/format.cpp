@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "command_help.h"
 #include "commands.h"
 #include "felsite/text.h"
@@ -45,10 +46,8 @@ FileOutcome format_one(const std::string& path, const FormatArguments& args, boo
   if (in_place && !std::filesystem::is_regular_file(path, ignored)) {
     return failed(
         path,
-        Error{.code = ErrorCode::BadInputs,
-              .message = fmt::format("`{}` is not a plain file that could be replaced.", path),
-              .fix = "leave out --write: the text then goes to standard output.",
-              .context = {}},
+        base::bad_inputs(fmt::format("`{}` is not a plain file that could be replaced.", path),
+                         "leave out --write: the text then goes to standard output."),
         json);
   }
   const auto written = write_file(in_place ? path : "-", *formatted);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "commands.h"
 #include "felsite/printable.h"
@@ -106,8 +107,7 @@ Result<ir::ValidProgram> parse_program(const std::string& text, const std::strin
   auto program = validated(text);
   if (program) return std::move(*program);
   show_findings(program.error(), path, text, json);
-  return std::unexpected(
-      Error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}});
+  return std::unexpected(base::make_error(ErrorCode::InvalidProgram, {}, {}));
 }
 
 Result<ir::ValidProgram> load_program(const std::string& path, bool json) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/errors.h"
 #include "command_help.h"
 #include "files.h"
 #include "mask.h"
@@ -94,13 +95,6 @@ std::optional<std::string> marked_line(std::string_view text) {
     return line.substr(begin + kMark.size());
   }
   return std::nullopt;
-}
-
-Error bad_mark(std::string message, std::string fix) {
-  return {.code = ErrorCode::BadInputs,
-          .message = std::move(message),
-          .fix = std::move(fix),
-          .context = {}};
 }
 
 bool was_given(const CLI::App& command, const char* option) {
@@ -242,8 +236,8 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
 Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path) {
   const auto line = marked_line(text);
   if (!line) {
-    return std::unexpected(bad_mark(fmt::format("`{}` has no line `//! run:`.", path),
-                                    "add one to the program, or leave --marked out."));
+    return std::unexpected(base::bad_inputs(fmt::format("`{}` has no line `//! run:`.", path),
+                                            "add one to the program, or leave --marked out."));
   }
   std::vector<std::string> words;
   std::istringstream stream(*line);
@@ -255,8 +249,8 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
   add_run_options(marked, args, common);
   const auto wrong = [&](std::string_view what) {
     return std::unexpected(
-        bad_mark(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
-                 "write options of felsite run there, but for FILE."));
+        base::bad_inputs(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
+                         "write options of felsite run there, but for FILE."));
   };
   if (const std::string message = missing_value(marked, words); !message.empty()) {
     return wrong(message);
@@ -266,9 +260,9 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
     marked.parse(words);
     if (const std::string message = grid_conflict(args); !message.empty()) return wrong(message);
     if (const auto pair = names_file(marked)) {
-      return std::unexpected(
-          bad_mark(fmt::format("The line `//! run:` of `{}` names a file: `{}`.", path, *pair),
-                   "take it out of the program, and name files on the command line."));
+      return std::unexpected(base::bad_inputs(
+          fmt::format("The line `//! run:` of `{}` names a file: `{}`.", path, *pair),
+          "take it out of the program, and name files on the command line."));
     }
     for (const CLI::Option* option : marked.get_options()) {
       if (option->count() == 0) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "element_text.h"
 #include "run_results.h"
@@ -63,12 +64,10 @@ Result<std::vector<Bytes>> make_inputs(const ir::Program& program, const RunArgu
     const auto spec = specs.find(buffer.name);
     if (spec == specs.end()) {
       return std::unexpected(
-          Error{.code = ErrorCode::BadInputs,
-                .message = fmt::format("The input `{}` ({}) is missing.", buffer.name,
+          base::bad_inputs(fmt::format("The input `{}` ({}) is missing.", buffer.name,
                                        ir::info(buffer.element).name),
-                .fix = fmt::format("add --input {}=…, such as {}=zeros:{}.", buffer.name,
-                                   buffer.name, buffer.count != 0 ? buffer.count : 16),
-                .context = {}});
+                           fmt::format("add --input {}=…, such as {}=zeros:{}.", buffer.name,
+                                       buffer.name, buffer.count != 0 ? buffer.count : 16)));
     }
     FELSITE_TRY(auto bytes, make_input(buffer, spec->second));
     inputs.push_back(std::move(bytes));

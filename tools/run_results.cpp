@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "element_text.h"
 #include "felsite/printable.h"
@@ -15,13 +16,6 @@
 
 namespace felsite::tool {
 namespace {
-
-Error bad_pair(std::string message, std::string fix) {
-  return {.code = ErrorCode::BadInputs,
-          .message = std::move(message),
-          .fix = std::move(fix),
-          .context = {}};
-}
 
 // In the order of the results.
 std::vector<const ir::BufferDecl*> result_buffers(const ir::Program& program) {
@@ -89,12 +83,12 @@ Result<std::map<std::string, std::string>> split_pairs(const std::vector<std::st
     const std::string name = pair.substr(0, equals);
     if (std::ranges::find(names, name) == names.end()) {
       return std::unexpected(
-          bad_pair(fmt::format("The program has no {} `{}`.", what, name),
-                   fmt::format("use one of: {}.", known.empty() ? "none" : known)));
+          base::bad_inputs(fmt::format("The program has no {} `{}`.", what, name),
+                           fmt::format("use one of: {}.", known.empty() ? "none" : known)));
     }
     if (!result.emplace(name, pair.substr(equals + 1)).second) {
-      return std::unexpected(
-          bad_pair(fmt::format("The {} `{}` is given twice.", what, name), "give it once."));
+      return std::unexpected(base::bad_inputs(
+          fmt::format("The {} `{}` is given twice.", what, name), "give it once."));
     }
   }
   return result;
@@ -169,17 +163,13 @@ std::optional<Error> first_difference(const ir::Program& program,
       return print_elements(type, ByteSpan(bytes).subspan(at), ElementStyle::Hex, SIZE_MAX)
           .substr(0, size * 2);
     };
-    Error error{
-        .code = ErrorCode::DispatchFailed,
-        .message = fmt::format("The device differs from the reference: {}[{}] has the bits "
-                               "{}, and on the reference {}.",
-                               results[i]->name, index, bits(device[i]), bits(reference[i])),
-        .fix =
-            "if the program does not depend on the order of its invocations, report "
-            "it with its input: the lowering or the driver is at fault.",
-        .context = {}};
-    error.context.program = program.name();
-    return error;
+    return base::dispatch_failed(
+        fmt::format("The device differs from the reference: {}[{}] has the bits "
+                    "{}, and on the reference {}.",
+                    results[i]->name, index, bits(device[i]), bits(reference[i])),
+        "if the program does not depend on the order of its invocations, report "
+        "it with its input: the lowering or the driver is at fault.",
+        program.name());
   }
   return std::nullopt;
 }

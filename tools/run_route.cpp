@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "base/errors.h"
+
 namespace felsite::tool {
 namespace {
 
@@ -49,11 +51,9 @@ Result<void> check_backend(const CommonOptions& common) {
     return std::unexpected(std::move(error));
   }
   if (!common.device.empty() && common.device != "0" && common.device != "reference") {
-    return std::unexpected(Error{
-        .code = ErrorCode::UnsupportedFeature,
-        .message = fmt::format("Backend `{}` has no device `{}`.", common.backend, common.device),
-        .fix = "leave --device out: the reference runs on the CPU.",
-        .context = {}});
+    return std::unexpected(base::unsupported(
+        fmt::format("Backend `{}` has no device `{}`.", common.backend, common.device),
+        "leave --device out: the reference runs on the CPU."));
   }
   return {};
 }

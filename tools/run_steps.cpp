@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/errors.h"
 #include "felsite/printable.h"
 #include "files.h"
 #include "mask.h"
@@ -15,13 +16,9 @@ namespace felsite::tool {
 namespace {
 
 Error not_converged(const ir::Program& program, const DispatchTiming& timing) {
-  Error error{.code = ErrorCode::DispatchFailed,
-              .message = fmt::format("The fixpoint did not converge in {} iterations.",
-                                     timing.iterations_run),
-              .fix = "allow more iterations with --fixpoint, or leave --require-convergence out.",
-              .context = {}};
-  error.context.program = program.name();
-  return error;
+  return base::dispatch_failed(
+      fmt::format("The fixpoint did not converge in {} iterations.", timing.iterations_run),
+      "allow more iterations with --fixpoint, or leave --require-convergence out.", program.name());
 }
 
 }  // namespace

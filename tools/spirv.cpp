@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "command_help.h"
 #include "commands.h"
@@ -57,12 +58,11 @@ Result<std::string> disassemble(const std::vector<std::uint32_t>& words) {
   const std::unique_ptr<spv_diagnostic_t, decltype(&spvDiagnosticDestroy)> owned_problem(
       problem, spvDiagnosticDestroy);
   if (result == SPV_SUCCESS) return printable_lines_of(std::string(text->str, text->length));
-  return std::unexpected(Error{
-      .code = ErrorCode::KernelCompileFailed,
-      .message = fmt::format("The module cannot be shown: {}.",
-                             problem != nullptr ? problem->error : "SPIRV-Tools does not say why"),
-      .fix = "write it with --binary, and report this program.",
-      .context = {}});
+  return std::unexpected(base::make_error(
+      ErrorCode::KernelCompileFailed,
+      fmt::format("The module cannot be shown: {}.",
+                  problem != nullptr ? problem->error : "SPIRV-Tools does not say why"),
+      "write it with --binary, and report this program."));
 }
 
 // The operands of an instruction of the module's head, such as OpCapability.

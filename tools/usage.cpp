@@ -92,6 +92,21 @@ std::string missing_value(const CLI::App& command, const std::vector<std::string
   return {};
 }
 
+Usage explain_options(const CLI::App& command, const CLI::Error& error) {
+  const std::string name = (command.get_parent() == nullptr ? "" : "felsite ") + command.get_name();
+  Usage usage{.message = sentence_of(command, error), .fix = fmt::format("see {} --help.", name)};
+  // CLI11 looks for what is missing before it looks at what it does not know.
+  const std::vector<std::string> extras = command.remaining();
+  const auto option = std::ranges::find_if(
+      extras, [](const std::string& word) { return word.starts_with('-') && word != "-"; });
+  if (option != extras.end()) {
+    usage.message = unknown_option(command, *option);
+  } else if (!extras.empty()) {
+    usage.message = fmt::format("`{}` is one argument too many", extras.front());
+  }
+  return usage;
+}
+
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first) {
   const auto commands = app.get_subcommands();
   if (commands.empty()) {
@@ -106,22 +121,11 @@ Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::str
     return usage;
   }
   const CLI::App& command = *commands.front();
-  Usage usage{.message = sentence_of(command, error),
-              .fix = fmt::format("see felsite {} --help.", command.get_name())};
   if (const auto before = app.remaining(); !before.empty()) {
     return {.message = fmt::format("`{}` stands before the command", before.front()),
             .fix = fmt::format("write options behind `{}`.", command.get_name())};
   }
-  // CLI11 looks for what is missing before it looks at what it does not know.
-  const std::vector<std::string> extras = command.remaining();
-  const auto option = std::ranges::find_if(
-      extras, [](const std::string& word) { return word.starts_with('-') && word != "-"; });
-  if (option != extras.end()) {
-    usage.message = unknown_option(command, *option);
-  } else if (!extras.empty()) {
-    usage.message = fmt::format("`{}` is one argument too many", extras.front());
-  }
-  return usage;
+  return explain_options(command, error);
 }
 
 bool wants_json(int argc, char** argv) {

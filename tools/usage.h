@@ -23,7 +23,9 @@ std::string sentence_of(const CLI::App& command, const CLI::Error& error);
 // CLI11 would take the next word for its value.
 std::string missing_value(const CLI::App& command, const std::vector<std::string>& words);
 
-// `first` is the word behind the tool's name, or empty.
+// What is wrong with the options of one command, or of a program without commands.
+Usage explain_options(const CLI::App& command, const CLI::Error& error);
+// The same for the tool with its commands. `first` is the word behind the tool's name, or empty.
 Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::string& first);
 
 // Whether the command line asks for JSON, also where the rest of it is wrong.

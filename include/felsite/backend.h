@@ -52,7 +52,8 @@ class Backend {
   virtual Result<void> prepare(const ir::Program& program, const DispatchConfig& config);
   Result<void> prepare(const ir::Program& program) { return prepare(program, {}); }
 
-  // The inputs are read before the call returns.
+  // The inputs are read before the call returns. What the caller did wrong is an error of the call;
+  // what goes wrong while it runs is one of the wait, and so is every timeout, even one of no time.
   virtual Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
       const ir::Program& program, std::span<const ByteSpan> inputs,
       const DispatchConfig& config = {}) = 0;

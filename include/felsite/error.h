@@ -50,7 +50,7 @@ struct Error {
   ErrorCode code = ErrorCode::Unknown;
   std::string message;  // one sentence: what is wrong
   std::string fix;      // one sentence: what the caller can do
-  ErrorContext context;
+  ErrorContext context{};
 };
 
 template <class T>

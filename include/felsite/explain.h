@@ -177,8 +177,8 @@ struct Explanation {
 bool is_one_dispatch(const Explanation& explanation);
 
 // The errors of a dispatch that can be told without its bytes: a program that does not validate,
-// inputs of a wrong size, a form that cannot be taken, a grid that is too large or keeps more
-// across its barriers than the device has memory.
+// inputs of a wrong size, a form that cannot be taken, a workgroup or a grid that is too large, and
+// results or values kept across barriers that exceed the memory.
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device);
 

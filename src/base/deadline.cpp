@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+
 namespace felsite::base {
 
 using Clock = std::chrono::steady_clock;
@@ -20,10 +22,8 @@ std::chrono::nanoseconds Deadline::left() const {
 }
 
 Error timeout_error() {
-  return Error{.code = ErrorCode::Timeout,
-               .message = "The program did not finish within the timeout.",
-               .fix = "allow more time, or run a smaller grid.",
-               .context = {}};
+  return base::make_error(ErrorCode::Timeout, "The program did not finish within the timeout.",
+                          "allow more time, or run a smaller grid.");
 }
 
 Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout) {
@@ -37,12 +37,11 @@ std::optional<Error> reason_to_end(const Deadline& deadline, const StopFlag* sto
   const Reason reason = stop == nullptr ? Reason::None : stop->reason();
   if (reason == Reason::None) return std::nullopt;
   const bool closing = reason == Reason::Closing;
-  return Error{.code = ErrorCode::DispatchFailed,
-               .message = closing ? "The backend was shut down before the dispatch had ended."
-                                  : "The dispatch was dropped before its end.",
-               .fix = closing ? "wait for a dispatch before shutting its backend down."
-                              : "keep a dispatch whose results are wanted, and wait for it.",
-               .context = {}};
+  return base::dispatch_failed(closing ? "The backend was shut down before the dispatch had ended."
+                                       : "The dispatch was dropped before its end.",
+                               closing
+                                   ? "wait for a dispatch before shutting its backend down."
+                                   : "keep a dispatch whose results are wanted, and wait for it.");
 }
 
 }  // namespace felsite::base

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "felsite/printable.h"
 
@@ -114,8 +115,7 @@ Error to_error(const Findings& findings, std::string_view program) {
     return base::host_out_of_memory();
   }
   constexpr std::size_t kShown = 3;
-  Error error{.code = ErrorCode::InvalidProgram, .message = {}, .fix = {}, .context = {}};
-  error.context.program = program;
+  Error error = base::make_error(ErrorCode::InvalidProgram, {}, {}, program);
   for (std::size_t i = 0; i < std::min(findings.size(), kShown); ++i) {
     const Finding& finding = findings[i];
     error.message += fmt::format("{}{}: {} {}", i == 0 ? "" : " ", place(finding),

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/checked.h"
+#include "base/errors.h"
 #include "base/host_memory.h"
 #include "reference/independence.h"
 
@@ -63,14 +64,11 @@ void add(OutOfBounds& total, const OutOfBounds& more) {
 
 Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& requested,
                     std::uint64_t available) {
-  Error error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = fmt::format("{} needs {}, {} are available.", what,
-                                     base::in_bytes(requested), available),
-              .fix = "use a smaller grid or smaller buffers, or raise the memory limit.",
-              .context = {}};
-  error.context.requested = requested.value_or(UINT64_MAX);
-  error.context.available = available;
-  return error;
+  return base::with_amounts(
+      base::out_of_memory(
+          fmt::format("{} needs {}, {} are available.", what, base::in_bytes(requested), available),
+          "use a smaller grid or smaller buffers, or raise the memory limit."),
+      requested.value_or(UINT64_MAX), available);
 }
 
 // Expressions and nodes that one invocation evaluates, with a guess for loops: enough to tell
@@ -278,10 +276,8 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
       if (!machine.any_alive(groups[i])) continue;
       if (living != ir::kNone && living != groups[i].next) {
         return std::unexpected(
-            Error{.code = ErrorCode::DispatchFailed,
-                  .message = "Workgroups reached different grid barriers.",
-                  .fix = "validate the program: its control flow is not uniform.",
-                  .context = {}});
+            base::dispatch_failed("Workgroups reached different grid barriers.",
+                                  "validate the program: its control flow is not uniform."));
       }
       living = groups[i].next;
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/errors.h"
+
 namespace felsite::reference {
 namespace {
 
@@ -25,12 +27,11 @@ std::uint64_t shared_words(const BufferDecl& buffer) {
 }  // namespace
 
 Error trap_error(const TrapInfo& trap) {
-  Error error{.code = ErrorCode::Trapped,
-              .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).",
-                                     trap.tag, trap.address, trap.invocation[0], trap.invocation[1],
-                                     trap.invocation[2]),
-              .fix = "the program itself reports this condition: look at what it checks there.",
-              .context = {}};
+  Error error = base::make_error(
+      ErrorCode::Trapped,
+      fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", trap.tag, trap.address,
+                  trap.invocation[0], trap.invocation[1], trap.invocation[2]),
+      "the program itself reports this condition: look at what it checks there.");
   error.context.trap = trap;
   return error;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/errors.h"
 #include "reference/machine.h"
 
 namespace felsite::reference {
@@ -40,10 +41,9 @@ bool Machine::issue_copy(Group& group, const Instruction& i) {
     group.copies.push_back(std::move(copy));
   });
   if (!fits) {
-    error_ = Error{.code = ErrorCode::DeviceOutOfMemory,
-                   .message = "A workgroup has more than 256 MiB of asynchronous copies in flight.",
-                   .fix = "wait for copies before issuing more.",
-                   .context = {}};
+    error_ =
+        base::out_of_memory("A workgroup has more than 256 MiB of asynchronous copies in flight.",
+                            "wait for copies before issuing more.");
     error_.context.requested = group.copied_bytes;
     error_.context.available = kMostCaptured;
   }

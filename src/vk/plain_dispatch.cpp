@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
@@ -54,9 +55,7 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::V
                                      {.lengths = lengths, .can_try = can_try}));
   made.route_ = route.route;
   made.is_attempt_ = route.is_attempt;
-  if (config.timeout && config.timeout->count() <= 0) {
-    return std::unexpected(made.engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
-  }
+  if (!base::check_timeout(config.timeout)) return made;  // nothing starts, and `finish` says why
   // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
   const bool borrows = may_borrow && !config.timeout;
   FELSITE_CHECK(made.bind(inputs, grid, borrows));
@@ -245,6 +244,9 @@ Result<void> PlainDispatch::read_flag(Bytes& out) const {
 
 Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
                                              const base::StopFlag* stop) {
+  if (!running_) {
+    return std::unexpected(engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
+  }
   auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout), stop);
   const bool went_away = running_->recording == nullptr;  // after a failed wait it is the queue's
   // The caller's memory is the caller's again only once the kernel does not read it any more.

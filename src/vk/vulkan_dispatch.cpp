@@ -56,6 +56,7 @@ Result<void> make_segments(Engine& engine, const ir::ValidProgram& program,
 // grid barriers or iterations the kernels depend on the grid.
 Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
                           const DispatchConfig& config) {
+  FELSITE_CHECK(dispatch::check_without_inputs(program, config));
   if (!dispatch::needs_grid_sync_form(program, config)) {
     FELSITE_CHECK(dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()));
     FELSITE_TRY(auto kernel, engine.pipelines().get(program));

@@ -155,3 +155,22 @@ TEST_CASE("what the caller does wrong is an error of the call or of the wait") {
   config.max_output_bytes = 1;
   CHECK(code_of_async(program, inputs_of(1), config) == ErrorCode::BadInputs);
 }
+
+TEST_CASE("a timeout of no time is an error of the wait, in every form") {
+  const ir::Program program = valid_program(kAdd);
+  for (const std::chrono::nanoseconds timeout : {0ns, -1ns, std::chrono::nanoseconds::min()}) {
+    DispatchConfig config;
+    config.timeout = timeout;
+    for (const std::uint32_t iterations : {1u, 3u}) {
+      for (const GridSync form : {GridSync::Automatic, GridSync::HostSplit}) {
+        config.fixpoint_iterations = iterations;
+        config.grid_sync = form;
+        const auto pending = must(tested().dispatch_async(program, inputs_of(1), config));
+        const Error error = error_of(pending->wait());
+        CHECK(error.code == ErrorCode::Timeout);
+        CHECK(error.context.program == "add");
+        CHECK(code_of(pending->wait()) == ErrorCode::DispatchFailed);
+      }
+    }
+  }
+}

@@ -175,3 +175,26 @@ TEST_CASE("what cannot run is not compiled") {
   CHECK(code_of(pipeline->dispatch({})) == ErrorCode::BadInputs);
   CHECK(code_of(pipeline->dispatch({Bytes(4), Bytes(3), Bytes(4)})) == ErrorCode::BadInputs);
 }
+
+TEST_CASE("what no inputs can mend is refused by compile and by prepare alike") {
+  struct Row {
+    const char* what;
+    DispatchConfig config;
+    ErrorCode code;
+  };
+  DispatchConfig long_ids;
+  long_ids.grid_override = {UINT32_MAX, 1, 1};
+  DispatchConfig huge;
+  huge.grid_override = {1 << 17, UINT32_MAX, 1};
+  DispatchConfig no_results;
+  no_results.max_output_bytes = 0;
+  const char* const kOne =
+      "program one workgroup(4) { output o: u32[4]; o[invocation.x % 4] = 1; }";
+  for (const Row& row : {Row{"ids of more than 32 bits", long_ids, ErrorCode::BadInputs},
+                         Row{"too many workgroups", huge, ErrorCode::UnsupportedFeature},
+                         Row{"no room for results", no_results, ErrorCode::BadInputs}}) {
+    CAPTURE(row.what);
+    CHECK(code_of(tested().compile(valid_program(kOne), row.config)) == row.code);
+    CHECK(code_of(tested().prepare(valid_program(kOne), row.config)) == row.code);
+  }
+}

@@ -62,6 +62,20 @@ TEST_CASE("bench names its rows, and refuses others") {
   check_refused(run_tool({"bench", "--rows", "nope"}), 2, "There is no bench row `nope`");
 }
 
+TEST_CASE("bench says what is wrong with its options as the other commands do") {
+  const auto refused = [](const std::string& word, std::string_view sentence) {
+    CAPTURE(word);
+    check_refused(run_tool({"bench", word}), kUsage, sentence);
+  };
+  refused("--jsno=rows.json", "There is no option `--jsno`. Did you mean `--json`? Fix: see");
+  refused("--quik", "There is no option `--quik`. Did you mean `--quick`? Fix: see");
+  refused("more", "`more` is one argument too many. Fix: see felsite bench --help.");
+  refused("--json=", "--json has no value: it takes FILE. Fix: see felsite bench --help.");
+  refused("--rows=contrl", "There is no bench row `contrl`. Did you mean `control`?");
+  refused("--bound=much", "`much` is not a ratio above 0.");
+  refused("--quick=perhaps", "--quick is there or not, and has no value `perhaps`.");
+}
+
 TEST_CASE("every bench row stands in docs/tool.md") {
   const std::string manual = read_whole(FELSITE_SOURCE_DIR "/docs/tool.md");
   std::istringstream list(run_tool({"bench", "--list"}).out);

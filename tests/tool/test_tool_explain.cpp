@@ -66,6 +66,11 @@ TEST_CASE("explain refuses the grids that run refuses, with the same words") {
       {segments, {"--grid", "200000000,1000,1000", "--grid-sync", "host-split"}, "OutOfMemory"},
       {segments, {"--grid", "1000000,65537", "--grid-sync", "host-split"}, "OutOfMemory"},
       {segments, {"--grid", "1", "--grid-sync", "resident"}, "UnsupportedFeature"},
+      // More results than a host has memory.
+      {"program p workgroup(1) { output a: f64[4294967295]; output b: f64[4294967295];"
+       " output c: f64[4294967295]; output d: f64[4294967295]; a[0] = 1.0f64; }",
+       {"--grid", "1"},
+       "DeviceOutOfMemory"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.text);

@@ -342,3 +342,26 @@ TEST_CASE("JSON stays valid when the file is not text") {
   CHECK(outcome.code == 1);
   CHECK(json::parse(outcome.out)["findings"][0]["code"] == "F002");
 }
+
+TEST_CASE("a file that standard input is read from is not replaced") {
+  const Scratch scratch;
+  const std::string program = scratch.write("two.fels", kTwo);
+  std::filesystem::create_symlink(program, scratch.path("link"));
+  const auto with_input = [&](const std::string& options) {
+    return run_binary("/bin/sh", {"-c", FELSITE_TOOL " " + options + " < " + program});
+  };
+  for (const char* name : {"two.fels", "link"}) {
+    CAPTURE(name);
+    const std::string file = scratch.path(name);
+    check_refused(with_input("run - --backend reference -i n=3 -o words=@" + file), kUsage,
+                  "an output would replace the program's own file");
+    check_refused(with_input("explain - --backend reference --html " + file), kUsage,
+                  "the page would replace the program's own file");
+    check_refused(with_input("spirv - -o " + file), kUsage, "replace");
+    CHECK(scratch.read("two.fels") == kTwo);
+  }
+  const Outcome apart =
+      with_input("run - --backend reference -i n=3 -o bytes=@" + scratch.path("b"));
+  CHECK(apart.code == 0);
+  CHECK(scratch.read("b") == "\xff\x10");
+}

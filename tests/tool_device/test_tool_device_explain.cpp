@@ -81,3 +81,42 @@ TEST_CASE("an explanation names the device that would run the program") {
   check_refused(run_device_tool({"explain", sample_named("closure").path, "--device", "nosuch"}), 3,
                 "`nosuch`");
 }
+
+TEST_CASE("explain refuses what does not fit the device, in the words of run") {
+  struct Row {
+    const char* text;
+    Arguments options;
+    const char* sentence;
+  };
+  const char* const plain =
+      "program p workgroup(64) { output o: u32[64]; o[invocation.x % 64] = 1; }";
+  const char* const segments =
+      "program p workgroup(64) { output o: u32[64]; o[0] = 1; gridsync; o[1] = 1; }";
+  const char* const large =
+      "program p workgroup(1) { output a: f64[4294967295]; output b: f64[4294967295];"
+      " output c: f64[4294967295]; output d: f64[4294967295]; a[0] = 1.0f64; }";
+  const Row rows[] = {
+      {plain, {"--workgroup", "65535"}, "The program takes 65535 invocations of a workgroup along"},
+      {plain, {"--workgroup", "1,1,1025"}, "The program takes 1025 invocations of a workgroup"},
+      {plain, {"--workgroup", "128,128,2"}, "The program takes 32768 invocations in a workgroup"},
+      {segments, {"--workgroup", "65535"}, "The program takes 65535 invocations of a workgroup"},
+      {segments,
+       {"--workgroup", "65535", "--grid", "2", "--grid-sync", "resident"},
+       "The program takes 65535 invocations of a workgroup along"},
+      {large, {"--grid", "1"}, "The results take 137438953440 bytes"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.options);
+    Arguments words{"run", "-", "--backend", "vulkan"};
+    words.insert(words.end(), row.options.begin(), row.options.end());
+    if (row.options.size() == 2 && row.text != large) words.insert(words.end(), {"--grid", "1"});
+    const Outcome ran = run_tool(words, row.text);
+    words[0] = "explain";
+    const Outcome explained = run_tool(words, row.text);
+    CAPTURE(ran.err);
+    check_refused(explained, kDevice, row.sentence);
+    CHECK(explained.code == ran.code);
+    const auto sentence = [](const std::string& err) { return err.substr(0, err.find(" [")); };
+    CHECK(sentence(explained.err) == sentence(ran.err));
+  }
+}

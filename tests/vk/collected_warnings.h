@@ -1,5 +1,7 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <mutex>
 #include <string>
 #include <utility>
@@ -22,8 +24,13 @@ class Warnings {
   Warnings(const Warnings&) = delete;
   Warnings& operator=(const Warnings&) = delete;
 
+  // Each says what to do about it, but for those of the validation layer.
   std::vector<std::string> take() {
     const std::lock_guard lock(mutex_);
+    for (const std::string& sentence : sentences_) {
+      const bool is_ours = !sentence.starts_with("validation: ");
+      CHECK_MESSAGE((!is_ours || sentence.find(" Fix: ") != std::string::npos), sentence);
+    }
     return std::exchange(sentences_, {});
   }
 

@@ -65,9 +65,11 @@ TEST_CASE("software is taken where it is named or alone, never before hardware")
 
 TEST_CASE("software is not taken in silence where hardware cannot be used") {
   const std::vector devices{ancient_device(), software_device()};
-  CHECK(plan_device(devices, {})->warning ==
-        "`llvmpipe (LLVM 15.0.6, 256 bits)` is taken, which is software; `Ancient 1.0` cannot be "
-        "used: it knows Vulkan 1.0 only.");
+  CHECK(
+      plan_device(devices, {})->warning ==
+      "`llvmpipe (LLVM 15.0.6, 256 bits)` is taken, which is software; `Ancient 1.0` cannot be "
+      "used: it knows Vulkan 1.0 only. Fix: update the driver of the device that you want, or name "
+      "the one to take in FELSITE_DEVICE.");
   CHECK(plan_device(devices, {.device = "llvmpipe"})->warning.empty());
   CHECK(plan_device(std::vector{software_device()}, {})->warning.empty());
   CHECK(plan_device(std::vector{software_device(), bare_device()}, {})->warning.empty());

@@ -129,6 +129,8 @@ TEST_CASE("a layer that is not there is a warning") {
   }
   REQUIRE(found);
   CHECK(*found == Validation::Off);
-  CHECK(warnings == std::vector<std::string>{"FELSITE_VALIDATION is set, and "
-                                             "VK_LAYER_KHRONOS_validation is not installed."});
+  CHECK(warnings ==
+        std::vector<std::string>{"FELSITE_VALIDATION is set, and "
+                                 "VK_LAYER_KHRONOS_validation is not installed. Fix: install the "
+                                 "layer, or unset FELSITE_VALIDATION."});
 }

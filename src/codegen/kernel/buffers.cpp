@@ -1,6 +1,7 @@
 #include "codegen/kernel/buffers.h"
 
 #include "codegen/values/float_bits.h"
+#include "ir/analysis/workgroup_memory.h"
 
 namespace felsite::codegen {
 namespace {
@@ -35,23 +36,12 @@ Word extended(Type element, Word word) {
 
 }  // namespace
 
-WorkgroupMemory workgroup_memory(const ir::Program& program) {
-  WorkgroupMemory memory;
-  for (const ir::BufferDecl& buffer : program.buffers()) {
-    if (buffer.access != ir::Access::Workgroup) continue;
-    const std::uint64_t bytes = ir::info(buffer.element).bytes;
-    memory.roomy += buffer.count * (bytes < 4 ? 4 : bytes);
-    memory.packed += (buffer.count * bytes + 3) / 4 * 4;
-  }
-  return memory;
-}
-
 Buffers::Buffers(Emitter& emitter, Interface& interface, const ir::Program& program, MemoryUse use)
     : e_(emitter),
       interface_(interface),
       program_(program),
       use_(std::move(use)),
-      roomy_(workgroup_memory(program).roomy <= emitter.mask().limits.shared_bytes),
+      roomy_(ir::workgroup_bytes(program).roomy <= emitter.mask().limits.shared_bytes),
       storages_(program.buffers().size()) {}
 
 const Buffers::Storage& Buffers::storage(ir::BufferId buffer) {

@@ -74,11 +74,4 @@ class Buffers {
   std::uint32_t shared_bytes_ = 0;
 };
 
-// Bytes of workgroup memory with a word for each narrow element, and with them packed.
-struct WorkgroupMemory {
-  std::uint64_t roomy = 0;
-  std::uint64_t packed = 0;
-};
-WorkgroupMemory workgroup_memory(const ir::Program& program);
-
 }  // namespace felsite::codegen

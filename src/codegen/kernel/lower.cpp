@@ -6,6 +6,7 @@
 #include "codegen/kernel/kernel_writer.h"
 #include "codegen/plan/plan.h"
 #include "felsite/validate.h"
+#include "ir/analysis/workgroup_memory.h"
 
 namespace felsite::codegen {
 namespace {
@@ -43,7 +44,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
   plan.subgroups = has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
   plan.memory = memory_use(segment, plan.nodes);
-  plan.zeroed = buffers_to_zero(program, plan.nodes, plan.memory);
+  plan.zeroed = ir::buffers_to_zero(program, plan.nodes, plan.memory.workgroup_buffers);
   // The lowering's own workgroup memory is among what barriers order.
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
   plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;

@@ -1,5 +1,5 @@
 #include "codegen/plan/plan.h"
-#include "ir/analysis/effects.h"
+#include "ir/analysis/workgroup_memory.h"
 
 namespace felsite::codegen {
 
@@ -16,13 +16,7 @@ MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes) {
     use.written[iterations.control] = true;
     if (iterations.changed) use.written[*iterations.changed] = true;
   }
-  std::vector<bool> used = use.written;
-  for (const ir::BufferId id : effects.reads) used[id] = true;
-  for (ir::BufferId id = 0; id < used.size(); ++id) {
-    if (used[id] && program.buffer(id).access == ir::Access::Workgroup) {
-      use.workgroup_buffers.push_back(id);
-    }
-  }
+  use.workgroup_buffers = ir::used_workgroup_buffers(program, effects);
   use.invocations_communicate = program.facts().has_barrier || program.facts().has_grid_sync ||
                                 program.facts().has_atomics || in_iterations;
   use.workgroup_memory = !use.workgroup_buffers.empty() || in_iterations;

@@ -63,9 +63,6 @@ IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask);
 std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes);
 
 MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
-// Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.
-std::vector<ir::BufferId> buffers_to_zero(const ir::Program& program, ir::NodeRange nodes,
-                                          const MemoryUse& use);
 
 // How subgroup operations are done.
 enum class Subgroups : std::uint8_t { Native, Emulated };

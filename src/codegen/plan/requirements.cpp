@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "codegen/plan/plan.h"
+#include "ir/analysis/workgroup_memory.h"
 #include "ir/op_tables.h"
 #include "ir/place.h"
 
@@ -72,28 +73,8 @@ class Requirements {
   Result<void> check_limits() const {
     const DeviceLimits& limits = mask_.limits;
     if (plan_.folding) return check_folded_limits();
-    std::uint64_t invocations = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::uint32_t extent = program_.workgroup_size()[axis];
-      invocations *= extent;
-      if (extent > limits.workgroup_size[axis]) {
-        return std::unexpected(over_limit(
-            program_, fmt::format("invocations of a workgroup along {}", "xyz"[axis]), extent,
-            limits.workgroup_size[axis], "give the program a smaller workgroup size."));
-      }
-    }
-    if (invocations > limits.workgroup_invocations) {
-      return std::unexpected(over_limit(program_, "invocations in a workgroup", invocations,
-                                        limits.workgroup_invocations,
-                                        "give the program a smaller workgroup size."));
-    }
-    const std::uint64_t shared = workgroup_memory(program_).packed;
-    if (shared > limits.shared_bytes) {
-      return std::unexpected(over_limit(program_, "bytes of workgroup memory", shared,
-                                        limits.shared_bytes,
-                                        "give the workgroup buffers fewer elements."));
-    }
-    return {};
+    return ir::check_workgroup(
+        program_, {limits.workgroup_size, limits.workgroup_invocations, limits.shared_bytes});
   }
 
   Result<void> check_folded_limits() const {

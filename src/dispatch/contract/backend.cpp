@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
@@ -82,15 +83,12 @@ Result<void> Backend::upload_resident_many(std::span<const ResidentUpload> uploa
     for (const ResidentUpload& upload : uploads) {
       FELSITE_TRY(const auto size, resident_size(upload.buffer));
       if (upload.offset == 0 && upload.bytes.size() == size) continue;
-      Error error{
-          .code = ErrorCode::BadInputs,
-          .message = fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
-                                 upload.bytes.size(), upload.offset, size),
-          .fix = "upload exactly as many bytes as the buffer has, or use upload_resident_at.",
-          .context = {}};
-      error.context.requested = upload.bytes.size();
-      error.context.available = size;
-      return std::unexpected(std::move(error));
+      return std::unexpected(base::with_amounts(
+          base::bad_inputs(
+              fmt::format("{} bytes at {} are not the whole of a buffer of {}.",
+                          upload.bytes.size(), upload.offset, size),
+              "upload exactly as many bytes as the buffer has, or use upload_resident_at."),
+          upload.bytes.size(), size));
     }
     return upload_resident_at_many(uploads);
   });
@@ -169,8 +167,8 @@ Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
   const ResidentStep step = dispatch::step_of(program, resources, config);
   std::vector<Bytes> nothing;
   auto timing = submit_resident({.prefix = {&step, 1}}, nothing, submission_config(config));
-  if (!timing) timing.error().context.program = program.name();
-  return timing;
+  if (timing) return timing;
+  return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
 }
 
 Result<void> Backend::dispatch_resident_sequence_read_ranges_into(

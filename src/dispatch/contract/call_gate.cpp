@@ -1,19 +1,16 @@
 #include "dispatch/contract/call_gate.h"
 
+#include "base/errors.h"
+
 namespace felsite::dispatch {
 
 Error after_shutdown() {
-  return {.code = ErrorCode::DispatchFailed,
-          .message = "The backend has been shut down.",
-          .fix = "make a new backend.",
-          .context = {}};
+  return base::dispatch_failed("The backend has been shut down.", "make a new backend.");
 }
 
 Error results_taken_already() {
-  return {.code = ErrorCode::DispatchFailed,
-          .message = "The results of this dispatch have been taken already.",
-          .fix = "wait for a dispatch once, and keep its results.",
-          .context = {}};
+  return base::dispatch_failed("The results of this dispatch have been taken already.",
+                               "wait for a dispatch once, and keep its results.");
 }
 
 Result<CallGate::Ticket> CallGate::enter() {

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/errors.h"
+
 namespace felsite::dispatch {
 
 Result<BindingPlan> plan_inputs(const ir::Program& program, std::span<const ByteSpan> inputs,
@@ -15,14 +17,11 @@ Result<BindingPlan> plan_inputs(const ir::Program& program, std::span<const Byte
 
 Result<void> check_result_memory(const BindingPlan& plan, std::uint64_t limit) {
   if (plan.output_bytes <= limit) return {};
-  Error error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = fmt::format("The results take {} bytes, {} are available.",
-                                     plan.output_bytes, limit),
-              .fix = "declare smaller outputs, or raise the memory limit.",
-              .context = {}};
-  error.context.requested = plan.output_bytes;
-  error.context.available = limit;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_amounts(
+      base::out_of_memory(
+          fmt::format("The results take {} bytes, {} are available.", plan.output_bytes, limit),
+          "declare smaller outputs, or raise the memory limit."),
+      plan.output_bytes, limit));
 }
 
 Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes> slots) {
@@ -32,10 +31,8 @@ Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes
                          std::less_equal<>()(input.data() + input.size(), slot.data()) ||
                          std::less_equal<>()(slot.data() + slot.capacity(), input.data());
       if (apart) continue;
-      return std::unexpected(Error{.code = ErrorCode::BadInputs,
-                                   .message = "An input lies in the memory of an output slot.",
-                                   .fix = "give inputs and output slots memory of their own.",
-                                   .context = {}});
+      return std::unexpected(base::bad_inputs("An input lies in the memory of an output slot.",
+                                              "give inputs and output slots memory of their own."));
     }
   }
   return {};

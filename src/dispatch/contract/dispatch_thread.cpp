@@ -4,6 +4,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/telemetry/counters.h"
@@ -88,10 +89,9 @@ Result<std::unique_ptr<PendingDispatch>> start_dispatch_thread(std::span<const B
       shared->done.notify_all();
     }).detach();
   } catch (const std::system_error&) {
-    return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
-                                 .message = "The system has no thread left for the dispatch.",
-                                 .fix = "wait for some of the dispatches that are in flight.",
-                                 .context = {}});
+    return std::unexpected(
+        base::dispatch_failed("The system has no thread left for the dispatch.",
+                              "wait for some of the dispatches that are in flight."));
   }
   return pending;
 }

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "base/deadline.h"
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/schedule/grid_walk.h"
@@ -334,19 +335,15 @@ Result<KeptSizes> size_split(const SplitParts& parts, const Grid& grid, const Ke
   }
   needed = needed ? base::checked_sum({*needed, parts.bindings.output_bytes}) : std::nullopt;
   if (needed && *needed <= limits.memory) return sizes;
-  Error error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = fmt::format(
-                  "The host split needs {} of host memory for results and for what it hands on "
-                  "between segments, and {} are available.",
-                  base::in_bytes(needed), limits.memory),
-              .fix =
-                  "use a smaller grid, keep fewer values across grid barriers, or leave the form "
-                  "to the backend.",
-              .context = {}};
-  error.context.program = parts.plan.program.name();
-  error.context.requested = needed.value_or(UINT64_MAX);
-  error.context.available = limits.memory;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_amounts(
+      base::out_of_memory(
+          fmt::format("The host split needs {} of host memory for results and for what it hands on "
+                      "between segments, and {} are available.",
+                      base::in_bytes(needed), limits.memory),
+          "use a smaller grid, keep fewer values across grid barriers, or leave the form "
+          "to the backend.",
+          parts.plan.program.name()),
+      needed.value_or(UINT64_MAX), limits.memory));
 }
 
 Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,

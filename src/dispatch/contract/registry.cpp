@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 
 namespace felsite {
@@ -20,10 +21,8 @@ Result<std::unique_ptr<Backend>> make_backend(std::string_view id) {
       if (row.id == id) return row.make();
     }
     return std::unexpected(
-        Error{.code = ErrorCode::UnsupportedFeature,
-              .message = fmt::format("There is no backend `{}`.", id),
-              .fix = fmt::format("use one of: {}.", fmt::join(backend_ids(), ", ")),
-              .context = {}});
+        base::unsupported(fmt::format("There is no backend `{}`.", id),
+                          fmt::format("use one of: {}.", fmt::join(backend_ids(), ", "))));
   });
 }
 

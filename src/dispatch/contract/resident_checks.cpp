@@ -4,23 +4,14 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/schedule/routing.h"
 
 namespace felsite::dispatch {
 namespace {
 
-Error bad_inputs(std::string message, std::string fix) {
-  return {.code = ErrorCode::BadInputs,
-          .message = std::move(message),
-          .fix = std::move(fix),
-          .context = {}};
-}
-
-Error of_program(Error error, const ir::Program& program) {
-  error.context.program = program.name();
-  return error;
-}
+using base::bad_inputs;
 
 bool may_change(const ir::BufferDecl& buffer) {
   return buffer.access == ir::Access::ReadWrite || buffer.access == ir::Access::WriteOnly;
@@ -30,12 +21,10 @@ bool may_change(const ir::BufferDecl& buffer) {
 
 Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend) {
   if (buffer.backend == backend) return {};
-  return std::unexpected(Error{
-      .code = ErrorCode::InvalidHandle,
-      .message = fmt::format("The device buffer `{}` belongs to the backend `{}`, not to `{}`.",
-                             buffer.label, buffer.backend, backend),
-      .fix = "give a buffer that this backend allocated.",
-      .context = {}});
+  return std::unexpected(base::invalid_handle(
+      fmt::format("The device buffer `{}` belongs to the backend `{}`, not to `{}`.", buffer.label,
+                  buffer.backend, backend),
+      "give a buffer that this backend allocated."));
 }
 
 ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
@@ -65,12 +54,10 @@ bool looks_after_iterations(const ir::Program& program, const DispatchConfig& co
 }
 
 Error host_split_on_resident(const ir::Program& program) {
-  return of_program(Error{.code = ErrorCode::UnsupportedFeature,
-                          .message = "The host split works on the caller's bytes, and these "
-                                     "buffers are on the device.",
-                          .fix = "leave the form to the backend.",
-                          .context = {}},
-                    program);
+  return base::unsupported(
+      "The host split works on the caller's bytes, and these "
+      "buffers are on the device.",
+      "leave the form to the backend.", program.name());
 }
 
 Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
@@ -97,9 +84,7 @@ Result<ByteRange> resolve_range(std::uint64_t offset, std::uint64_t length, std:
           : fmt::format("{} bytes from byte {} on do not lie in a buffer of {} bytes.", length,
                         offset, size),
       "give a range inside the buffer.");
-  error.context.requested = length;
-  error.context.available = left;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_amounts(std::move(error), length, left));
 }
 
 Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size) {
@@ -148,11 +133,10 @@ Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const s
     for (const ir::BufferId id : order) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", program.buffer(id).name);
     }
-    return std::unexpected(of_program(
-        bad_inputs(fmt::format("The program binds {} resources, {} were given.", order.size(),
-                               sizes.size()),
-                   fmt::format("give these, in this order: {}.", names.empty() ? "none" : names)),
-        program));
+    return std::unexpected(bad_inputs(
+        fmt::format("The program binds {} resources, {} were given.", order.size(), sizes.size()),
+        fmt::format("give these, in this order: {}.", names.empty() ? "none" : names),
+        program.name()));
   }
   std::vector<std::uint64_t> by_buffer(program.buffers().size());
   for (std::size_t i = 0; i < order.size(); ++i) by_buffer[order[i]] = sizes[i];
@@ -164,10 +148,9 @@ Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const s
     const std::uint64_t declared = std::uint64_t{buffer.count} * info(buffer.element).bytes;
     if (role == ir::Role::Output && by_buffer[id] != declared) {
       return std::unexpected(
-          of_program(bad_inputs(fmt::format("Buffer `{}` takes {} bytes, its resource has {}.",
-                                            buffer.name, declared, by_buffer[id]),
-                                fmt::format("bind a resource of {} bytes.", declared)),
-                     program));
+          bad_inputs(fmt::format("Buffer `{}` takes {} bytes, its resource has {}.", buffer.name,
+                                 declared, by_buffer[id]),
+                     fmt::format("bind a resource of {} bytes.", declared), program.name()));
     }
   }
   return plan_bindings(program, input_sizes, config);
@@ -190,12 +173,11 @@ Result<void> check_aliasing(const ir::Program& program, std::span<const Resident
     if (!may_change(program.buffer(order[i]))) continue;
     for (std::size_t other = 0; other < count; ++other) {
       if (other == i || !(resources[other] == resources[i])) continue;
-      return std::unexpected(of_program(
-          bad_inputs(fmt::format("One resource is bound as `{}` and as `{}`, and the program may "
-                                 "change it.",
-                                 program.buffer(order[i]).name, program.buffer(order[other]).name),
-                     "bind a resource of its own to each buffer that the program changes."),
-          program));
+      return std::unexpected(bad_inputs(
+          fmt::format("One resource is bound as `{}` and as `{}`, and the program may "
+                      "change it.",
+                      program.buffer(order[i]).name, program.buffer(order[other]).name),
+          "bind a resource of its own to each buffer that the program changes.", program.name()));
     }
   }
   return {};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/deadline.h"
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/schedule/binding_plan.h"
@@ -64,8 +65,7 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
     auto timing =
         submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
     if (!timing) {
-      timing.error().context.program = program.name();
-      return timing;
+      return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
     }
     total = total ? sum(*total, *timing) : std::move(*timing);
     ++iterations;

@@ -6,6 +6,7 @@
 #include <random>
 #include <unordered_set>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 
@@ -175,10 +176,9 @@ Result<void> StaticUploadCache::release(const StaticUploads& uploads) {
   for (const ResidentHandle handle : uploads.handles) {
     const auto found = by_handle_.find(handle);
     if (found != by_handle_.end() && ++wanted[handle] <= found->second->holders) continue;
-    return std::unexpected(Error{.code = ErrorCode::InvalidHandle,
-                                 .message = "A static upload was released that is not held.",
-                                 .fix = "release each acquisition once, on its own backend.",
-                                 .context = {}});
+    return std::unexpected(
+        base::invalid_handle("A static upload was released that is not held.",
+                             "release each acquisition once, on its own backend."));
   }
   for (const ResidentHandle handle : uploads.handles) let_go(by_handle_.find(handle)->second);
   return {};

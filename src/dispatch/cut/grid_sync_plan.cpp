@@ -2,18 +2,20 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
-#include "codegen/plan/plan.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/segment_writer.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/grid_sync.h"
 #include "felsite/validate.h"
+#include "ir/analysis/workgroup_memory.h"
 
 namespace felsite {
 namespace {
 
+using base::unsupported;
 using dispatch::Cut;
 using dispatch::CutEvent;
 using dispatch::CutSegment;
@@ -21,15 +23,6 @@ using dispatch::KeptInSegment;
 using ir::BufferId;
 using ir::NodeId;
 using ir::NodeKind;
-
-Error unsupported(const ir::Program& program, std::string message, std::string fix) {
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
-  error.context.program = program.name();
-  return error;
-}
 
 template <class Visit>
 void each_node(const CutSegment& segment, Visit visit) {
@@ -113,10 +106,9 @@ Result<void> check_copies(const ir::Program& program, const Cut& cut) {
       };
       if (std::ranges::none_of(waits, is_late)) continue;
       return std::unexpected(
-          unsupported(program,
-                      fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
+          unsupported(fmt::format("The asynchronous copy `{}` may be under way at a grid barrier.",
                                   program.name(tag)),
-                      "wait for the copy before the barrier."));
+                      "wait for the copy before the barrier.", program.name()));
     }
   }
   return {};
@@ -332,9 +324,10 @@ class Planner {
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
       const GridSegment segment = writer.write(s);
       const ir::NodeRange entry = segment.program.entry();
-      const codegen::MemoryUse use = codegen::memory_use(segment.program, entry);
-      const std::vector<BufferId> zeroed = codegen::buffers_to_zero(segment.program, entry, use);
-      for (const BufferId id : use.workgroup_buffers) {
+      const std::vector<BufferId> used =
+          ir::used_workgroup_buffers(segment.program, ir::effects_of(segment.program, entry));
+      const std::vector<BufferId> zeroed = ir::buffers_to_zero(segment.program, entry, used);
+      for (const BufferId id : used) {
         if (std::ranges::find(zeroed, id) == zeroed.end()) {
           filled[s].push_back(segment.buffers[id].source);
         }

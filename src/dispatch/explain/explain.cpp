@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/host_memory.h"
 #include "base/try.h"
+#include "dispatch/contract/caller_memory.h"
 #include "dispatch/contract/host_split.h"
 #include "dispatch/explain/explained_source.h"
 #include "dispatch/explain/explained_traffic.h"
@@ -16,6 +18,7 @@
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/routing.h"
 #include "felsite/validate.h"
+#include "ir/analysis/workgroup_memory.h"
 
 namespace felsite {
 namespace {
@@ -56,6 +59,7 @@ class Explainer {
                                                    {.lengths = lengths, .can_try = true}));
     out_.route = to_string(route.route);
     out_.reason = route.reason;
+    FELSITE_CHECK(check_workgroup(route.route));
     FELSITE_CHECK(check_groups(route.route));
     if (!sizes_.grid) note_small_grid(route.route);
     FELSITE_CHECK(explain_cut(route.route));
@@ -91,6 +95,7 @@ class Explainer {
                       missing.size() == 1 ? "is" : "are", missing.size() == 1 ? "it" : "them"));
     }
     FELSITE_TRY(bindings_, dispatch::plan_bindings(program_, bytes, config_));
+    FELSITE_CHECK(dispatch::check_result_memory(bindings_, host_bytes()));
     return find_grid(bindings_, storage_missing);
   }
 
@@ -158,6 +163,12 @@ class Explainer {
     return device_.memory_bytes != 0 ? device_.memory_bytes : UINT64_MAX;
   }
 
+  // What the host has for results, and for what it hands on between the segments of a host split.
+  // The reference is the host.
+  std::uint64_t host_bytes() const {
+    return device_.grid_sync ? device_bytes() : base::default_memory_limit();
+  }
+
   std::uint64_t binding_bytes() const {
     return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
   }
@@ -178,13 +189,21 @@ class Explainer {
     if (route == Route::HostSplit) {
       const bool compares =
           config_.convergence.kind == Convergence::Kind::Automatic && iterations_ > 1;
-      // A device's split is handed on by the host.
-      const std::uint64_t memory =
-          device_.grid_sync ? device_bytes() : base::default_memory_limit();
       sizes = dispatch::size_split({.plan = split, .bindings = bindings_, .compares = compares},
-                                   grid_, {memory, binding_bytes()});
+                                   grid_, {host_bytes(), binding_bytes()});
     }
     if (!sizes) return std::unexpected(std::move(sizes.error()));
+    return {};
+  }
+
+  // A grid that is folded into one workgroup does not run with the program's workgroups.
+  Result<void> check_workgroup(Route route) const {
+    if (route == Route::OneWorkgroup && grid_ != Grid{1, 1, 1}) return {};
+    const std::uint64_t bytes =
+        device_.shared_memory_bytes != 0 ? device_.shared_memory_bytes : UINT64_MAX;
+    auto fits = ir::check_workgroup(
+        program_, {device_.max_workgroup_size, device_.max_workgroup_invocations, bytes});
+    if (!fits) return std::unexpected(base::with_device(std::move(fits.error()), device_.name));
     return {};
   }
 
@@ -380,10 +399,12 @@ std::string_view to_string(ExplainedHazard::Kind kind) {
 
 Result<Explanation> explain(const ir::Program& program, const DispatchConfig& config,
                             const ExplainInputs& inputs, const DeviceProfile& device) {
-  return base::guarded([&]() -> Result<Explanation> {
+  auto explained = base::guarded([&]() -> Result<Explanation> {
     FELSITE_TRY(auto configured, valid_configured(program, config));
     return Explainer(std::move(configured), config, inputs, device).run();
   });
+  if (explained) return explained;
+  return std::unexpected(base::with_program(std::move(explained.error()), program.name()));
 }
 
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/reference/reference_resident.h"
@@ -29,13 +30,11 @@ bool exists(WorkgroupOrder order) {
 }  // namespace
 
 Error on_reference(Error error) noexcept {
-  base::set_if_possible(error.context.device, "reference");
-  return error;
+  return base::with_device(std::move(error), "reference");
 }
 
 Error on_reference(Error error, const ir::Program& program) noexcept {
-  base::set_if_possible(error.context.program, program.name());
-  return on_reference(std::move(error));
+  return on_reference(base::with_program(std::move(error), program.name()));
 }
 
 Reference::Reference(const ReferenceOptions& options)
@@ -89,18 +88,14 @@ DeviceProfile Reference::device_profile() const {
 Result<void> Reference::check_options() const {
   if (!exists(options_.order)) {
     return std::unexpected(
-        Error{.code = ErrorCode::BadInputs,
-              .message = fmt::format("An order of workgroups with the number {} does not exist.",
+        base::bad_inputs(fmt::format("An order of workgroups with the number {} does not exist.",
                                      static_cast<unsigned>(options_.order)),
-              .fix = "make the backend with one of the values of WorkgroupOrder.",
-              .context = {}});
+                         "make the backend with one of the values of WorkgroupOrder."));
   }
   if (options_.subgroup_width >= 1 && options_.subgroup_width <= 64) return {};
-  return std::unexpected(Error{.code = ErrorCode::BadInputs,
-                               .message = fmt::format("A subgroup width of {} is not from 1 to 64.",
-                                                      options_.subgroup_width),
-                               .fix = "make the backend with a width from 1 to 64.",
-                               .context = {}});
+  return std::unexpected(base::bad_inputs(
+      fmt::format("A subgroup width of {} is not from 1 to 64.", options_.subgroup_width),
+      "make the backend with a width from 1 to 64."));
 }
 
 Result<std::shared_ptr<const reference::Interpreter>> Reference::interpreter_for(

@@ -112,7 +112,7 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
                                                              const DispatchConfig& config) {
   auto pipeline = call("compile", [&]() -> Result<std::unique_ptr<CompiledPipeline>> {
     FELSITE_TRY(auto interpreter, interpreter_for(program, config));
-    FELSITE_CHECK(check_config(interpreter->program(), config));
+    FELSITE_CHECK(check_without_inputs(interpreter->program(), config));
     // A form that cannot be taken is refused as early as on a device.
     FELSITE_CHECK(choose_route(interpreter->program(), config, {}, device_profile()));
     return std::make_unique<ReferencePipeline>(link(), program, config, std::move(interpreter));

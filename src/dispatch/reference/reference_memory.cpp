@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 
 namespace felsite::dispatch {
@@ -13,14 +14,11 @@ namespace {
 constexpr std::byte kFresh{0xA5};
 
 Error out_of_memory(std::uint64_t requested, std::uint64_t available) {
-  Error error{.code = ErrorCode::DeviceOutOfMemory,
-              .message = fmt::format("Resident buffers of {} bytes were asked for, {} are left.",
-                                     requested, available),
-              .fix = "free resident buffers, or raise the memory limit.",
-              .context = {}};
-  error.context.requested = requested;
-  error.context.available = available;
-  return error;
+  return base::with_amounts(
+      base::out_of_memory(fmt::format("Resident buffers of {} bytes were asked for, {} are left.",
+                                      requested, available),
+                          "free resident buffers, or raise the memory limit."),
+      requested, available);
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 // compiles it.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 
+#include "base/lru.h"
 #include "felsite/figures.h"
 #include "reference/interpreter.h"
 
@@ -14,8 +13,8 @@ namespace felsite::dispatch {
 
 class PreparedPrograms {
  public:
-  // Of more than `most` programs the least recently used go.
-  explicit PreparedPrograms(std::size_t most = 256) : most_(most) {}
+  // Keeps at most `most` programs.
+  explicit PreparedPrograms(std::size_t most = 256) : ready_({.entries = most}) {}
 
   // InvalidProgram with the findings if it does not validate.
   Result<std::shared_ptr<const reference::Interpreter>> get(const ir::Program& program);
@@ -23,14 +22,13 @@ class PreparedPrograms {
   PipelineCacheSnapshot snapshot() const;
 
  private:
-  using Ready = std::shared_ptr<const reference::Interpreter>;
   struct Hash {
     std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
   };
-  const std::size_t most_;
+  using Ready = base::Lru<ir::Fingerprint, std::shared_ptr<const reference::Interpreter>, Hash>;
+
   mutable std::mutex mutex_;
-  std::list<Ready> ready_;  // the least recently used last
-  std::unordered_map<ir::Fingerprint, std::list<Ready>::iterator, Hash> by_program_;
+  Ready ready_;
   PipelineCacheSnapshot figures_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/reference/reference_run.h"
@@ -12,12 +13,6 @@ namespace felsite::dispatch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Error of_step(Error error, std::string_view program, std::size_t step) {
-  error.context.program = program;
-  error.context.step = static_cast<std::uint32_t>(step);
-  return error;
-}
 
 Result<std::vector<HostFill>> prepare_fills(std::span<const ResidentFill> fills,
                                             const HostMemory& memory) {
@@ -68,7 +63,8 @@ Result<std::vector<HostStep>> prepare_steps(std::span<const ResidentStep> steps,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto step = prepare_step(steps[i], memory, programs);
     if (!step) {
-      return std::unexpected(of_step(std::move(step.error()), steps[i].program.name(), first + i));
+      return std::unexpected(
+          base::with_step(std::move(step.error()), first + i, steps[i].program.name()));
     }
     ready.push_back(std::move(*step));
   }
@@ -108,8 +104,8 @@ Result<void> run_steps(std::span<const HostStep> steps, std::size_t first,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     auto done = run_step(steps[i], options, out_of_bounds);
     if (!done) {
-      return std::unexpected(
-          of_step(std::move(done.error()), steps[i].interpreter->program().name(), first + i));
+      return std::unexpected(base::with_step(std::move(done.error()), first + i,
+                                             steps[i].interpreter->program().name()));
     }
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
@@ -17,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 Result<void> check_kept_groups(const ir::ValidProgram& program,
                                const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) {
   auto fits = reference::Interpreter(program).check_memory(grid, limit);
-  if (!fits) fits.error().context.program = program.name();
-  return fits;
+  if (fits) return fits;
+  return std::unexpected(base::with_program(std::move(fits.error()), program.name()));
 }
 
 void add(reference::OutOfBounds& total, const reference::OutOfBounds& more) {

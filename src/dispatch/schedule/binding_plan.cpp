@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/schedule/grid.h"
 
@@ -12,15 +13,7 @@ namespace felsite::dispatch {
 namespace {
 
 using namespace ir;
-
-Error bad_inputs(const Program& program, std::string message, std::string fix) {
-  Error error{.code = ErrorCode::BadInputs,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
-  error.context.program = program.name();
-  return error;
-}
+using base::bad_inputs;
 
 std::string input_names(const Program& program) {
   std::string names;
@@ -37,25 +30,23 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   const std::uint64_t size = info(buffer.element).bytes;
   if (bytes % size != 0) {
     return std::unexpected(bad_inputs(
-        program,
         fmt::format(
             "Buffer `{}` was given {} bytes, which is no whole number of {} elements of {} bytes.",
             buffer.name, bytes, info(buffer.element).name, size),
-        fmt::format("give a multiple of {} bytes.", size)));
+        fmt::format("give a multiple of {} bytes.", size), program.name()));
   }
   const std::uint64_t count = bytes / size;
   if (buffer.count != 0 && count != buffer.count) {
     return std::unexpected(bad_inputs(
-        program,
         fmt::format("Buffer `{}` takes {} elements, {} were given.", buffer.name, buffer.count,
                     count),
-        fmt::format("give exactly {} elements, {} bytes.", buffer.count, buffer.count * size)));
+        fmt::format("give exactly {} elements, {} bytes.", buffer.count, buffer.count * size),
+        program.name()));
   }
   if (count > UINT32_MAX) {
     return std::unexpected(bad_inputs(
-        program,
         fmt::format("Buffer `{}` was given {} elements; indices have 32 bits.", buffer.name, count),
-        "split the data over several buffers."));
+        "split the data over several buffers.", program.name()));
   }
   return count;
 }
@@ -98,21 +89,29 @@ Result<void> check_ranks(const Program& program) {
     const Node& node = program.node(id);
     if (node.kind != NodeKind::Broadcast || node.extra == 0) continue;
     return std::unexpected(
-        bad_inputs(program,
-                   fmt::format("A broadcast of `{}` comes from rank {}, and there is only rank 0.",
+        bad_inputs(fmt::format("A broadcast of `{}` comes from rank {}, and there is only rank 0.",
                                program.buffer(node.ref).name, node.extra),
-                   "broadcast from rank 0."));
+                   "broadcast from rank 0.", program.name()));
   }
   return {};
+}
+
+Result<void> check_output_bytes(const Program& program, std::uint64_t bytes,
+                                const DispatchConfig& config) {
+  if (!config.max_output_bytes || bytes <= *config.max_output_bytes) return {};
+  Error error = bad_inputs(fmt::format("The results take {} bytes; at most {} were allowed.", bytes,
+                                       *config.max_output_bytes),
+                           "raise max_output_bytes, or declare smaller outputs.", program.name());
+  return std::unexpected(base::with_amounts(std::move(error), bytes, *config.max_output_bytes));
 }
 
 }  // namespace
 
 Result<void> check_choices(const Program& program, const DispatchConfig& config) {
   const auto refused = [&](std::string_view what, auto value, std::string_view fix) {
-    return std::unexpected(bad_inputs(
-        program, fmt::format("{} number {} does not exist.", what, static_cast<unsigned>(value)),
-        std::string(fix)));
+    return std::unexpected(
+        bad_inputs(fmt::format("{} number {} does not exist.", what, static_cast<unsigned>(value)),
+                   std::string(fix), program.name()));
   };
   if (!exists(config.grid_sync)) {
     return refused("A form of grid barriers with the", config.grid_sync,
@@ -139,8 +138,8 @@ Program configured(const Program& program, const DispatchConfig& config) {
 Result<void> check_config(const Program& program, const DispatchConfig& config) {
   FELSITE_CHECK(check_choices(program, config));
   if (config.fixpoint_iterations == 0u) {
-    return std::unexpected(bad_inputs(program, "A fixpoint of 0 iterations was asked for.",
-                                      "ask for at least 1, or leave it out."));
+    return std::unexpected(bad_inputs("A fixpoint of 0 iterations was asked for.",
+                                      "ask for at least 1, or leave it out.", program.name()));
   }
   if (config.convergence.kind == Convergence::Kind::Flag) {
     const auto flag = program.find_buffer(config.convergence.flag);
@@ -148,10 +147,9 @@ Result<void> check_config(const Program& program, const DispatchConfig& config) 
                         gives_result(role_of(program.buffer(*flag)));
     if (!usable) {
       return std::unexpected(bad_inputs(
-          program,
           fmt::format("The convergence flag `{}` is not a u32 buffer that the program can set.",
                       config.convergence.flag),
-          "name a readwrite or output buffer of u32."));
+          "name a readwrite or output buffer of u32.", program.name()));
     }
   }
   return {};
@@ -166,11 +164,10 @@ Result<BindingPlan> plan_bindings(const Program& program,
     if (takes_caller_bytes(role_of(buffer))) ++plan.input_count;
   }
   if (input_sizes.size() != plan.input_count) {
-    return std::unexpected(
-        bad_inputs(program,
-                   fmt::format("The program takes {} inputs, {} were given.", plan.input_count,
-                               input_sizes.size()),
-                   fmt::format("give these, in this order: {}.", input_names(program))));
+    return std::unexpected(bad_inputs(
+        fmt::format("The program takes {} inputs, {} were given.", plan.input_count,
+                    input_sizes.size()),
+        fmt::format("give these, in this order: {}.", input_names(program)), program.name()));
   }
   std::uint32_t next_input = 0;
   for (const BufferDecl& buffer : program.buffers()) {
@@ -190,16 +187,20 @@ Result<BindingPlan> plan_bindings(const Program& program,
     }
     plan.buffers.push_back(bound);
   }
-  if (config.max_output_bytes && plan.output_bytes > *config.max_output_bytes) {
-    Error error = bad_inputs(program,
-                             fmt::format("The results take {} bytes; at most {} were allowed.",
-                                         plan.output_bytes, *config.max_output_bytes),
-                             "raise max_output_bytes, or declare smaller outputs.");
-    error.context.requested = plan.output_bytes;
-    error.context.available = *config.max_output_bytes;
-    return std::unexpected(std::move(error));
-  }
+  FELSITE_CHECK(check_output_bytes(program, plan.output_bytes, config));
   return plan;
+}
+
+Result<void> check_without_inputs(const Program& program, const DispatchConfig& config) {
+  FELSITE_CHECK(check_config(program, config));
+  // A grid that was given depends on no binding.
+  if (config.grid_override) FELSITE_CHECK(plan_grid(program, {}, config, std::nullopt));
+  std::uint64_t declared = 0;
+  for (const BufferDecl& buffer : program.buffers()) {
+    if (!gives_result(role_of(buffer))) continue;
+    declared += std::uint64_t{buffer.count} * info(buffer.element).bytes;
+  }
+  return check_output_bytes(program, declared, config);
 }
 
 std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan& plan,
@@ -219,15 +220,11 @@ Result<void> check_grid_size(const Program& program, const std::array<std::uint3
   constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
   const auto groups = base::checked_product({grid[0], grid[1], grid[2]});
   if (groups && *groups <= kMost) return {};
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0],
-                                     grid[1], grid[2]),
-              .fix = "use fewer workgroups, 2^48 at the most.",
-              .context = {}};
-  error.context.program = program.name();
-  error.context.requested = groups.value_or(UINT64_MAX);
-  error.context.available = kMost;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_amounts(
+      base::unsupported(
+          fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0], grid[1], grid[2]),
+          "use fewer workgroups, 2^48 at the most.", program.name()),
+      groups.value_or(UINT64_MAX), kMost));
 }
 
 Result<std::array<std::uint32_t, 3>> plan_grid(
@@ -235,8 +232,8 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
     const std::optional<std::array<std::uint32_t, 3>>& indirect) {
   if (config.grid_override && program.facts().has_indirect_dispatch) {
     return std::unexpected(bad_inputs(
-        program, "The program reads its grid from a buffer, and a grid was given as well.",
-        "leave the grid out, or take `indirect_dispatch` out of the program."));
+        "The program reads its grid from a buffer, and a grid was given as well.",
+        "leave the grid out, or take `indirect_dispatch` out of the program.", program.name()));
   }
   std::array<std::uint32_t, 3> grid{};
   if (indirect) {
@@ -250,10 +247,9 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
     if (!inferred) {
       const auto& size = program.workgroup_size();
       return std::unexpected(bad_inputs(
-          program,
           fmt::format("A workgroup of ({}, {}, {}) has more than one axis, and no grid was given.",
                       size[0], size[1], size[2]),
-          "pass a grid: the number of workgroups on each axis."));
+          "pass a grid: the number of workgroups on each axis.", program.name()));
     }
     grid = *inferred;
   }
@@ -262,13 +258,10 @@ Result<std::array<std::uint32_t, 3>> plan_grid(
     const std::uint64_t invocations = std::uint64_t{grid[axis]} * program.workgroup_size()[axis];
     if (invocations > kMostInvocations) {
       Error error = bad_inputs(
-          program,
           fmt::format("{} workgroups of {} invocations on axis {} have ids of more than 32 bits.",
                       grid[axis], program.workgroup_size()[axis], "xyz"[axis]),
-          "use fewer workgroups on that axis.");
-      error.context.requested = invocations;
-      error.context.available = kMostInvocations;
-      return std::unexpected(std::move(error));
+          "use fewer workgroups on that axis.", program.name());
+      return std::unexpected(base::with_amounts(std::move(error), invocations, kMostInvocations));
     }
   }
   FELSITE_CHECK(check_grid_size(program, grid));

@@ -36,6 +36,10 @@ ir::Program configured(const ir::Program& program, const DispatchConfig& config)
 // Whether the configuration makes sense for the program: its choices, and all that needs both.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
 
+// All that is wrong with a dispatch whatever its inputs are: check_config, a grid that is too
+// large, and results of declared sizes that exceed max_output_bytes.
+Result<void> check_without_inputs(const ir::Program& program, const DispatchConfig& config);
+
 // The storage buffer with the most elements, which decides a grid that nobody named; the first of
 // equals. The convergence flag is not counted. None where there is no other.
 std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const BindingPlan& plan,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/errors.h"
 #include "base/try.h"
 
 namespace felsite::dispatch {
@@ -83,37 +84,29 @@ constexpr const char* kFix = "use a smaller grid, or keep fewer values across gr
 
 Error too_much(const GridSyncPlan& plan, const Grid& grid, std::optional<std::uint64_t> requested,
                std::uint64_t available) {
-  Error error{
-      .code = ErrorCode::DeviceOutOfMemory,
-      .message = fmt::format(
-          "Beside the program's own buffers Felsite needs {} to keep what lives across grid "
-          "barriers ({}) for {} × {} × {} workgroups; {} bytes are available.",
-          base::in_bytes(requested), parts_of(plan), grid[0], grid[1], grid[2], available),
-      .fix = kFix,
-      .context = {}};
-  error.context.program = plan.program.name();
-  error.context.requested = requested.value_or(UINT64_MAX);
-  error.context.available = available;
-  return error;
+  return base::with_amounts(
+      base::out_of_memory(
+          fmt::format(
+              "Beside the program's own buffers Felsite needs {} to keep what lives across grid "
+              "barriers ({}) for {} × {} × {} workgroups; {} bytes are available.",
+              base::in_bytes(requested), parts_of(plan), grid[0], grid[1], grid[2], available),
+          kFix, plan.program.name()),
+      requested.value_or(UINT64_MAX), available);
 }
 
 Error too_large(const GridSyncPlan& plan, const Grid& grid, std::string_view what,
                 std::uint64_t requested, std::uint64_t binding) {
   const bool is_index = kMostIndexed < binding;
-  Error error{
-      .code = ErrorCode::UnsupportedFeature,
-      .message = fmt::format(
-          "Beside the program's own buffers Felsite needs one of {} bytes to keep {} across "
-          "grid barriers for {} × {} × {} workgroups; {} at most {}.",
-          requested, what, grid[0], grid[1], grid[2],
-          is_index ? "with indices of 32 bits it has" : "the device binds",
-          std::min(binding, kMostIndexed)),
-      .fix = kFix,
-      .context = {}};
-  error.context.program = plan.program.name();
-  error.context.requested = requested;
-  error.context.available = std::min(binding, kMostIndexed);
-  return error;
+  return base::with_amounts(
+      base::unsupported(
+          fmt::format(
+              "Beside the program's own buffers Felsite needs one of {} bytes to keep {} across "
+              "grid barriers for {} × {} × {} workgroups; {} at most {}.",
+              requested, what, grid[0], grid[1], grid[2],
+              is_index ? "with indices of 32 bits it has" : "the device binds",
+              std::min(binding, kMostIndexed)),
+          kFix, plan.program.name()),
+      requested, std::min(binding, kMostIndexed));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
@@ -13,20 +14,12 @@
 namespace felsite::dispatch {
 namespace {
 
+using base::unsupported;
 using ir::NodeKind;
 using Grid = std::array<std::uint32_t, 3>;
 
 // Logical invocations that one lane can take.
 constexpr double kMostPerLane = 8;
-
-Error unsupported(const ir::Program& program, std::string message, std::string fix) {
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
-  error.context.program = program.name();
-  return error;
-}
 
 // Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
@@ -200,10 +193,9 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
                                                      const DeviceProfile& device) {
   if (!device.grid_sync && config.cooperative) {
     return std::unexpected(
-        unsupported(program,
-                    "A cooperative dispatch needs a barrier of the whole grid, which Vulkan has "
-                    "not.",
-                    "dispatch without `cooperative`."));
+        unsupported("A cooperative dispatch needs a barrier of the whole grid, which the device "
+                    "lacks.",
+                    "dispatch without `cooperative`.", program.name()));
   }
   if (!needs_grid_sync_form(program, config)) {
     return RouteChoice{Route::Plain, "There is one iteration without a grid barrier."};
@@ -215,8 +207,8 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
       return RouteChoice{Route::Native, "The backend has grid barriers itself."};
     }
     return std::unexpected(unsupported(
-        program, "This backend has grid barriers itself; of the other forms it has the host split.",
-        "ask for the host split, or for none."));
+        "This backend has grid barriers itself; of the other forms it has the host split.",
+        "ask for the host split, or for none.", program.name()));
   }
   return std::nullopt;
 }
@@ -231,8 +223,8 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   if (many_iterations && changes_own_grid(program)) {
     if (asked != GridSync::Automatic) {
       return std::unexpected(unsupported(
-          program, "The program changes the buffer that its grid is read from in each iteration.",
-          "ask for the host split, or leave the form to the backend."));
+          "The program changes the buffer that its grid is read from in each iteration.",
+          "ask for the host split, or leave the form to the backend.", program.name()));
     }
     return RouteChoice{Route::HostSplit,
                        "Each iteration reads its grid from a buffer that the program changes."};
@@ -244,9 +236,9 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   const std::string obstacle = too_much_for_one_workgroup(program, grid, device);
   if (asked == GridSync::OneWorkgroup) {
     if (obstacle.empty()) return RouteChoice{Route::OneWorkgroup, "It was asked for."};
-    return std::unexpected(
-        unsupported(program, fmt::format("The grid cannot run as one workgroup: {}.", obstacle),
-                    "ask for the resident form, or leave the form to the backend."));
+    return std::unexpected(unsupported(
+        fmt::format("The grid cannot run as one workgroup: {}.", obstacle),
+        "ask for the resident form, or leave the form to the backend.", program.name()));
   }
   if (obstacle.empty() && has_many_barriers(program)) {
     return RouteChoice{

@@ -25,7 +25,7 @@ constexpr auto kVariables = in_order({{
       "least 8 digits of its UUID"}},
     {dispatch::Variable::Validation,
      {"FELSITE_VALIDATION", "1 or sync",
-      "Turns Vulkan's validation layer on, which says on standard error what it finds; sync also "
+      "Turns the validation layer on, which reports on standard error what it finds; sync also "
       "looks for hazards between commands"}},
     {dispatch::Variable::CacheDir,
      {"FELSITE_CACHE_DIR", "FOLDER or off",

@@ -51,7 +51,9 @@ Result<Validation> wanted_validation() {
   if (value == "0") return Validation::Off;
   if (!validation_layer_version()) {
     dispatch::warn(
-        fmt::format("FELSITE_VALIDATION is set, and {} is not installed.", kValidationLayer));
+        fmt::format("FELSITE_VALIDATION is set, and {} is not installed. Fix: install the layer, "
+                    "or unset FELSITE_VALIDATION.",
+                    kValidationLayer));
     return Validation::Off;
   }
   return value == "sync" ? Validation::Synchronization : Validation::On;

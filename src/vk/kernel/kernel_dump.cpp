@@ -28,7 +28,8 @@ void write_file(const std::filesystem::path& file, std::string_view contents) {
   const int failed =
       base::replace_file(file.string(), {std::as_bytes(std::span(contents))}, {.sync = false});
   if (failed == 0) return;
-  dispatch::warn(fmt::format("Cannot write {}: {}.", file.string(), std::strerror(failed)));
+  dispatch::warn(fmt::format("Cannot write {}: {}. Fix: name a folder with room in FELSITE_DUMP.",
+                             file.string(), std::strerror(failed)));
 }
 
 std::string_view name_of(codegen::ParameterKind kind) {

@@ -70,8 +70,13 @@ CacheRead left_alone(const std::filesystem::path& what, std::string_view why) {
           .may_replace = false};
 }
 
-std::string unwritten(const std::filesystem::path& file, std::string_view why) {
-  return fmt::format("The pipeline cache {} cannot be written: {}.", file.string(), why);
+constexpr std::string_view kNameAnother =
+    "name a folder of your own with room in FELSITE_CACHE_DIR, or `off` there.";
+
+std::string unwritten(const std::filesystem::path& file, std::string_view why,
+                      std::string_view fix = kNameAnother) {
+  return fmt::format("The pipeline cache {} cannot be written: {}. Fix: {}", file.string(), why,
+                     fix);
 }
 
 // The file, open. Nobody waits for a pipe without a writer, and no link leads elsewhere.
@@ -126,7 +131,8 @@ CacheRead read_cache(const std::filesystem::path& path, std::string_view identit
   const auto damaged = [&](std::string_view why) {
     return CacheRead{
         .data = {},
-        .warning = fmt::format("The pipeline cache {} {}; it is ignored and will be replaced.",
+        .warning = fmt::format("The pipeline cache {} {}; it is ignored and will be replaced. Fix: "
+                               "none is needed; remove the file if this warning comes back.",
                                path.string(), why)};
   };
   const auto read = [&](void* to, std::size_t bytes) {
@@ -156,7 +162,8 @@ std::string write_cache(const std::filesystem::path& path, std::string_view iden
                         ByteSpan data) {
   if (data.size() > kMostPipelineCacheBytes) {
     return unwritten(path,
-                     fmt::format("it would be longer than {} MiB", kMostPipelineCacheBytes >> 20));
+                     fmt::format("it would be longer than {} MiB", kMostPipelineCacheBytes >> 20),
+                     "set FELSITE_CACHE_DIR to `off` for programs with so many kernels.");
   }
   if (const int failed = make_folder(path.parent_path()); failed != 0) {
     return unwritten(path, std::strerror(failed));

@@ -241,7 +241,7 @@ void Pipelines::save() {
     if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
     return {};
   });
-  if (!written && !has_warned_.exchange(true)) dispatch::warn(written.error().message);
+  if (!written && !has_warned_.exchange(true)) dispatch::warn(to_string(written.error()));
 }
 
 Result<Bytes> Pipelines::data_of(VkPipelineCache cache) const {

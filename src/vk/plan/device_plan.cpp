@@ -21,7 +21,10 @@ std::string warning_of(std::span<const DeviceSnapshot> devices,
     against += fmt::format("; `{}` cannot be used: {}", devices[i].name, ranked[i].against);
   }
   if (against.empty()) return {};
-  return fmt::format("`{}` is taken, which is software{}.", devices[chosen].name, against);
+  return fmt::format(
+      "`{}` is taken, which is software{}. Fix: update the driver of the device that you want, or "
+      "name the one to take in FELSITE_DEVICE.",
+      devices[chosen].name, against);
 }
 
 // Reasons are clauses, messages are sentences.

@@ -18,7 +18,7 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& kernel,
                                                    std::span<const std::uint32_t> supplied);
 
 struct StepRequest {
-  const ir::Program& program;  // with the workgroup size that runs
+  const ir::ValidProgram& program;  // with the workgroup size that runs
   const dispatch::BindingPlan& plan;
   std::span<const BufferSlice> buffers;  // by BufferId
   // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
