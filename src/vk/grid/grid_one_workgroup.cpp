@@ -115,8 +115,8 @@ class OneWorkgroupStep {
     // The state before the first iteration.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
-      FELSITE_TRY(auto step, own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
-                                     now.bytes / 4));
+      FELSITE_TRY(auto step, own.runtime_step(GridKernel::Compare, {now, before, {changed_, 0, 4}},
+                                              now.bytes / 4));
       out_.prefix.push_back(std::move(step));
     }
     if (iterations_ != nullptr) {

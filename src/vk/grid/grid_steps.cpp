@@ -195,9 +195,10 @@ Result<KernelStep> GridSteps::segment(std::uint32_t number, const IterationBuffe
   return step;
 }
 
-Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
-                                  std::vector<BufferSlice> buffers, std::uint64_t invocations,
-                                  std::span<const std::uint32_t> parameters) {
+Result<KernelStep> GridSteps::runtime_step(GridKernel which, std::vector<BufferSlice> buffers,
+                                           std::uint64_t invocations,
+                                           std::span<const std::uint32_t> parameters) {
+  const Result<ir::Program>& program = dispatch::grid_kernel(which);
   if (!program) return std::unexpected(program.error());
   codegen::Segment lowered(*program);
   if (!parameters.empty()) lowered.parameters = 0;
@@ -233,7 +234,8 @@ Result<std::vector<KernelStep>> GridSteps::comparisons(const BufferSlice& change
     const BufferSlice now = as_words(request_.buffers[id]);
     const BufferSlice before{shadows_[id], 0, now.bytes};
     if (now.bytes == 0) continue;
-    FELSITE_TRY(auto step, own(dispatch::compare_program(), {now, before, changed}, now.bytes / 4));
+    FELSITE_TRY(auto step,
+                runtime_step(GridKernel::Compare, {now, before, changed}, now.bytes / 4));
     made.push_back(std::move(step));
   }
   return made;
