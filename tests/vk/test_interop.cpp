@@ -12,7 +12,7 @@
 #include "vk/plan/device_capabilities.h"
 #include "vk/plan/feature_chain.h"
 #include "vk/plan/feature_table.h"
-#include "vk/run_kernel.h"
+#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::vk;

@@ -143,17 +143,10 @@ class OneWorkgroupStep {
       bindings.buffers.push_back(
           {.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
     }
-    FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, {}));
-    KernelStep step{.kernel = std::move(kernel),
-                    .buffers = {},
-                    .grid = {1, 1, 1},
-                    .indirect = {},
-                    .parameters = std::move(parameters),
-                    .name = request_.name,
-                    .caller_step = 0};
-    for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-      step.buffers.push_back(slices_[binding.buffer]);
-    }
+    FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, slices_, request_.grid));
+    step.grid = {1, 1, 1};
+    step.name = request_.name;
+    step.caller_step = 0;
     if (bound_ == 1) {
       out_.prefix.push_back(std::move(step));
       return {};

@@ -176,20 +176,13 @@ Result<KernelStep> GridSteps::segment(std::uint32_t number, const IterationBuffe
                                      ? request_.bindings.buffers[segment.buffers[id].source].count
                                      : slices.back().bytes / ir::info(buffer.element).bytes;
   }
-  FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, iteration.trips));
-  KernelStep step{.kernel = std::move(kernel),
-                  .buffers = {},
-                  .grid = is_whole_ ? Grid{1, 1, 1} : request_.grid,
-                  .indirect = {},
-                  .parameters = std::move(parameters),
-                  .name = plan_.segments.size() == 1
-                              ? request_.name
-                              : fmt::format("{} segment {}", request_.name, number),
-                  .caller_step = 0};
-  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-    step.buffers.push_back(slices[binding.buffer]);
-  }
+  FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, slices, request_.grid,
+                                          iteration.trips));
+  if (is_whole_) step.grid = {1, 1, 1};
+  step.name = request_.name;
+  step.caller_step = 0;
   if (plan_.segments.size() > 1) {
+    step.name += fmt::format(" segment {}", number);
     step.segment = SegmentPlace{number, static_cast<std::uint32_t>(plan_.segments.size())};
   }
   return step;
@@ -213,17 +206,8 @@ Result<KernelStep> GridSteps::runtime_step(GridKernel which, std::vector<BufferS
   for (const BufferSlice& slice : buffers) {
     bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slice.bytes / 4});
   }
-  FELSITE_TRY(auto words, parameter_words(*kernel, bindings, grid, parameters));
-  KernelStep step{.kernel = std::move(kernel),
-                  .buffers = {},
-                  .grid = grid,
-                  .indirect = {},
-                  .parameters = std::move(words),
-                  .name = std::string(program->name()),
-                  .caller_step = {}};
-  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-    step.buffers.push_back(buffers[binding.buffer]);
-  }
+  FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, buffers, grid, parameters));
+  step.name = program->name();
   return step;
 }
 
