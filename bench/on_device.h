@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "kernels.h"
 #include "raw_kernels.h"
-#include "vk/run_kernel.h"
+#include "support/run_kernel.h"
 
 namespace felsite::bench {
 

@@ -14,7 +14,7 @@
 #include "support/run_program.h"
 #include "support/spirv_check.h"
 #include "vk/device/device.h"
-#include "vk/run_kernel.h"
+#include "support/run_kernel.h"
 
 namespace felsite::test {
 

@@ -41,6 +41,7 @@ DeviceSnapshot lavapipe(std::string driver_info) {
                      .subgroup_extended_types = true,
                      .robust_access = true,
                      .robust_access2 = true,
+                     .null_descriptor = true,
                      .maintenance4 = true};
   device.float_controls = {true, true, true, true};
   device.subgroups = {8,

@@ -10,7 +10,9 @@
 #include "vk/hand_made_kernels.h"
 #include "vk/made_up_devices.h"
 #include "vk/plan/device_capabilities.h"
-#include "vk/run_kernel.h"
+#include "vk/plan/feature_chain.h"
+#include "vk/plan/feature_table.h"
+#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::vk;
@@ -263,9 +265,10 @@ TEST_CASE("features are found in structs of single features and in those of vers
     robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT;
     robustness.robustBufferAccess2 = VK_TRUE;
     core.pNext = &robustness;
-    CHECK_FALSE(features_in(&core).robust_access2);
+    core.features.robustBufferAccess = VK_TRUE;
+    CHECK_FALSE(has_needs_of(features_in(&core), Feature::RobustAccess2));
     robustness.nullDescriptor = VK_TRUE;
-    CHECK(features_in(&core).robust_access2);
+    CHECK(has_needs_of(features_in(&core), Feature::RobustAccess2));
   }
 }
 

@@ -7,7 +7,7 @@
 #include "support/skip.h"
 #include "vk/hand_made_kernels.h"
 #include "vk/kernel/kernel_status.h"
-#include "vk/run_kernel.h"
+#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::vk;

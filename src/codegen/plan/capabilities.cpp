@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/guarded.h"
+#include "base/in_order.h"
 
 namespace felsite::codegen {
 namespace {
@@ -31,6 +32,7 @@ constexpr std::array<FeatureInfo, kFeatureCount> kFeatures{{
     {Feature::RoundToEven32, "round_to_even32", "shaderRoundingModeRTEFloat32"},
     {Feature::RoundToEven64, "round_to_even64", "shaderRoundingModeRTEFloat64"},
 }};
+static_assert(base::in_order(kFeatures, &FeatureInfo::feature));
 
 Error bad_entry(std::string_view entry) {
   std::string names;

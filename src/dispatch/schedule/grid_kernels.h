@@ -1,47 +1,48 @@
-// The small programs that the runtime itself runs between the segments of a plan: they compare,
-// gate, count and find the way on.
+// The small programs that the runtime itself runs between the steps of a caller: they compare, open
+// and close gates, count, and find the segment that follows. Their texts stand in kernels/.
 #pragma once
+
+#include <array>
+#include <cstdint>
 
 #include "felsite/error.h"
 #include "felsite/program.h"
 
 namespace felsite::dispatch {
 
-inline constexpr std::uint32_t kGridKernelSize =
-    64;  // invocations of a workgroup, but for the ways
+// Each is the file of its name, which says what it does.
+enum class GridKernel : std::uint8_t {
+  Compare,
+  Any,
+  Clear,
+  Gate,
+  Advance,
+  NextSegment,
+  IterationEndCounted,
+  IterationEndChanged,
+  IterationEndFlag,
+};
+inline constexpr std::size_t kGridKernelCount =
+    static_cast<std::size_t>(GridKernel::IterationEndFlag) + 1;
+const Result<ir::ValidProgram>& grid_kernel(GridKernel kernel);
 
-// now: u32[], before: u32[], changed: u32[1]. Where the two differ, `before` becomes `now`, and
-// `changed` is set.
-const Result<ir::Program>& compare_program();
-// words: u32[], any: u32[1]. `any` is set if one of the words is not zero.
-const Result<ir::Program>& any_program();
-// words: u32[]. All become zero.
-const Result<ir::Program>& clear_program();
-// word: u32[1], shapes: u32[], gates: u32[]. The gates become the shapes if the word is not zero,
-// else zero.
-const Result<ir::Program>& gate_program();
+// Invocations of a workgroup of those that run on many words: all up to Advance.
+inline constexpr std::uint32_t kGridKernelSize = 64;
 
-// Between two runs of a block of iterations. c: u32[] of places `p[1]` words apart: the first
-// counts iterations that ran, the second is what the last iteration of the block left, and then
-// come the conditions of its `p[0]` iterations, at most kGridKernelSize. Counts the iterations,
-// lets the first one of the next run go by the second place, and clears the others. p are
-// parameters.
-const Result<ir::Program>& advance_program();
-
-// What a walk on the device knows, as words of one buffer.
-struct WayWords {
+// What a walk on the device knows, as the first words of its buffer `c`.
+struct WalkWords {
   static constexpr std::uint32_t kRunning = 0;     // zero once all is done
   static constexpr std::uint32_t kIterations = 1;  // that ran
   static constexpr std::uint32_t kConverged = 2;   // the last one changed nothing
-  static constexpr std::uint32_t kLaunches = 3;    // segments that ran
+  static constexpr std::uint32_t kLaunched = 3;    // segments that ran
   static constexpr std::uint32_t kFirstFree = 4;
 };
 
-// The parameters of the programs below, p. A gate is `words` words at `at`; it is opened by copying
-// as many words from `shape` on out of the shapes.
-struct WayParameters {
+// The parameters `p` of the kernels from NextSegment on. A gate is `words` words at `at`; it is
+// opened by copying as many words from `shape` on out of the shapes.
+struct WalkParameters {
   enum Word : std::uint32_t {
-    Kind,
+    Kind,  // NextSegment::Kind
     SelfAt,
     SelfWords,
     YesAt,
@@ -60,13 +61,15 @@ struct WayParameters {
   };
 };
 
-// p, shapes: u32[], c: u32[]. Closes its own gate and opens the one of the segment that follows, as
-// NextSegment says; Kind is NextSegment::Kind as a number.
-const Result<ir::Program>& way_program();
-
-enum class IterationEnd : std::uint8_t { Counted, Changed, Flag };
-// The same at the end of an iteration: opens the first segment's gate for another one, or ends the
-// run. With IterationEnd::Flag it has a fourth buffer, flag: u32[].
-const Result<ir::Program>& iteration_end_program(IterationEnd end);
+// What the kernel of an IndirectDispatch writes: the grid that runs, and what was asked for.
+struct IndirectGateWords {
+  static constexpr std::uint32_t kIsStopped = 3;
+  static constexpr std::uint32_t kAsked = 4;  // three words
+  static constexpr std::uint32_t kCount = 7;
+};
+// words: u32[], gate: u32[IndirectGateWords::kCount]. The grid stands in three words from
+// `first_word` on.
+Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word,
+                                          const std::array<std::uint32_t, 3>& most);
 
 }  // namespace felsite::dispatch

@@ -1,14 +1,10 @@
-// What a caller's device may be used for: its snapshot, less what the caller did not turn on. Pure
-// functions.
+// What a caller's device may be used for: its snapshot, less what the caller did not turn on.
 #pragma once
 
 #include "felsite/vulkan_interop.h"
 #include "vk/plan/device_snapshot.h"
 
 namespace felsite::vk {
-
-// The features that are on in a chain, whether in structs of single features or of Vulkan versions.
-OptionalFeatures features_in(const VkPhysicalDeviceFeatures2* chain);
 
 // The device as though it had only what the caller turned on, and only the caller's queue.
 DeviceSnapshot restricted(DeviceSnapshot device, const VulkanInterop& interop);

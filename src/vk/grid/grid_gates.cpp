@@ -43,8 +43,8 @@ BufferSlice Gates::gate(std::uint32_t number) const {
 }
 
 Result<KernelStep> Gates::gate_step(const BufferSlice& word, std::uint32_t number) {
-  return steps_.own(dispatch::gate_program(), {word, {shapes_, 0, words_ * 4}, gate(number)},
-                    words_);
+  return steps_.runtime_step(GridKernel::Gate, {word, {shapes_, 0, words_ * 4}, gate(number)},
+                             words_);
 }
 
 std::vector<KernelStep> Gates::behind(std::vector<KernelStep> steps, const BufferSlice& word,

@@ -143,8 +143,9 @@ class Iterations {
       append(*made, std::move(comparisons));
     }
     if (flag_ && flag_words_ > 1) {
-      FELSITE_TRY(auto any, steps_.own(dispatch::any_program(),
-                                       {flag_place(changed), place(changed)}, flag_words_));
+      FELSITE_TRY(
+          auto any,
+          steps_.runtime_step(GridKernel::Any, {flag_place(changed), place(changed)}, flag_words_));
       made->push_back(std::move(any));
     }
     return made;
@@ -156,7 +157,7 @@ class Iterations {
       FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
       append(out_.prefix, std::move(state));
       if (in_block_ != 0 && !out_.prefix.empty()) {
-        FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {place(kCount)}, 1));
+        FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {place(kCount)}, 1));
         out_.prefix.push_back(std::move(clear));
       }
     }
@@ -182,17 +183,17 @@ class Iterations {
     const std::array<std::uint32_t, 2> parameters{in_block_,
                                                   static_cast<std::uint32_t>(stride_ / 4)};
     const BufferSlice words{control_, 0, places_ * stride_};
-    FELSITE_TRY(auto advance, steps_.own(dispatch::advance_program(), {words},
-                                         dispatch::kGridKernelSize, parameters));
+    FELSITE_TRY(auto advance, steps_.runtime_step(GridKernel::Advance, {words},
+                                                  dispatch::kGridKernelSize, parameters));
     out_.repeated.push_back(std::move(advance));
     if (flag_ && flag_words_ > 1) {
       const BufferSlice flags{control_, flag_at_, flag_stride_ * places_};
-      FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {flags}, flags.bytes / 4));
+      FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {flags}, flags.bytes / 4));
       out_.repeated.push_back(std::move(clear));
     }
     if (const auto all = gates_.all()) {
       // An iteration that is skipped opens no gate, and one that was open stays so.
-      FELSITE_TRY(auto close, steps_.own(dispatch::clear_program(), {*all}, all->bytes / 4));
+      FELSITE_TRY(auto close, steps_.runtime_step(GridKernel::Clear, {*all}, all->bytes / 4));
       out_.repeated.push_back(std::move(close));
       FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
       out_.repeated.push_back(std::move(gate));

@@ -115,8 +115,8 @@ class OneWorkgroupStep {
     // The state before the first iteration.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
-      FELSITE_TRY(auto step, own.own(dispatch::compare_program(), {now, before, {changed_, 0, 4}},
-                                     now.bytes / 4));
+      FELSITE_TRY(auto step, own.runtime_step(GridKernel::Compare, {now, before, {changed_, 0, 4}},
+                                              now.bytes / 4));
       out_.prefix.push_back(std::move(step));
     }
     if (iterations_ != nullptr) {
@@ -144,17 +144,10 @@ class OneWorkgroupStep {
       bindings.buffers.push_back(
           {.role = ir::Role::InputOutput, .count = slices_[id].bytes / size});
     }
-    FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, {}));
-    KernelStep step{.kernel = std::move(kernel),
-                    .buffers = {},
-                    .grid = {1, 1, 1},
-                    .indirect = {},
-                    .parameters = std::move(parameters),
-                    .name = request_.name,
-                    .caller_step = 0};
-    for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-      step.buffers.push_back(slices_[binding.buffer]);
-    }
+    FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, slices_, request_.grid));
+    step.grid = {1, 1, 1};
+    step.name = request_.name;
+    step.caller_step = 0;
     if (bound_ == 1) {
       out_.prefix.push_back(std::move(step));
       return {};

@@ -177,31 +177,24 @@ Result<KernelStep> GridSteps::segment(std::uint32_t number, const IterationBuffe
                                      ? request_.bindings.buffers[segment.buffers[id].source].count
                                      : slices.back().bytes / ir::info(buffer.element).bytes;
   }
-  FELSITE_TRY(auto parameters, parameter_words(*kernel, bindings, request_.grid, iteration.trips));
-  KernelStep step{.kernel = std::move(kernel),
-                  .buffers = {},
-                  .grid = is_whole_ ? Grid{1, 1, 1} : request_.grid,
-                  .indirect = {},
-                  .parameters = std::move(parameters),
-                  .name = plan_.segments.size() == 1
-                              ? request_.name
-                              : fmt::format("{} segment {}", request_.name, number),
-                  .caller_step = 0};
-  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-    step.buffers.push_back(slices[binding.buffer]);
-  }
+  FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, slices, request_.grid,
+                                          iteration.trips));
+  if (is_whole_) step.grid = {1, 1, 1};
+  step.name = request_.name;
+  step.caller_step = 0;
   if (plan_.segments.size() > 1) {
+    step.name += fmt::format(" segment {}", number);
     step.segment = SegmentPlace{number, static_cast<std::uint32_t>(plan_.segments.size())};
   }
   return step;
 }
 
-Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
-                                  std::vector<BufferSlice> buffers, std::uint64_t invocations,
-                                  std::span<const std::uint32_t> parameters) {
+Result<KernelStep> GridSteps::runtime_step(GridKernel which, std::vector<BufferSlice> buffers,
+                                           std::uint64_t invocations,
+                                           std::span<const std::uint32_t> parameters) {
+  const Result<ir::ValidProgram>& program = dispatch::grid_kernel(which);
   if (!program) return std::unexpected(program.error());
-  FELSITE_TRY(auto valid, engine_.pipelines().validate(*program));
-  codegen::Segment lowered(std::move(valid));
+  codegen::Segment lowered(*program);
   if (!parameters.empty()) lowered.parameters = 0;
   const std::uint64_t size = program->workgroup_size()[0];
   const std::uint64_t groups = (invocations + size - 1) / size;
@@ -214,17 +207,8 @@ Result<KernelStep> GridSteps::own(const Result<ir::Program>& program,
   for (const BufferSlice& slice : buffers) {
     bindings.buffers.push_back({.role = ir::Role::InputOutput, .count = slice.bytes / 4});
   }
-  FELSITE_TRY(auto words, parameter_words(*kernel, bindings, grid, parameters));
-  KernelStep step{.kernel = std::move(kernel),
-                  .buffers = {},
-                  .grid = grid,
-                  .indirect = {},
-                  .parameters = std::move(words),
-                  .name = std::string(program->name()),
-                  .caller_step = {}};
-  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-    step.buffers.push_back(buffers[binding.buffer]);
-  }
+  FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), bindings, buffers, grid, parameters));
+  step.name = program->name();
   return step;
 }
 
@@ -235,7 +219,8 @@ Result<std::vector<KernelStep>> GridSteps::comparisons(const BufferSlice& change
     const BufferSlice now = as_words(request_.buffers[id]);
     const BufferSlice before{shadows_[id], 0, now.bytes};
     if (now.bytes == 0) continue;
-    FELSITE_TRY(auto step, own(dispatch::compare_program(), {now, before, changed}, now.bytes / 4));
+    FELSITE_TRY(auto step,
+                runtime_step(GridKernel::Compare, {now, before, changed}, now.bytes / 4));
     made.push_back(std::move(step));
   }
   return made;

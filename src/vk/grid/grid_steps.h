@@ -8,6 +8,8 @@
 
 namespace felsite::vk {
 
+using dispatch::GridKernel;
+
 // What a segment is bound to beside the program's own buffers, in one iteration.
 struct IterationBuffers {
   std::optional<BufferSlice> changed;     // where it tells of changes
@@ -39,11 +41,13 @@ class GridSteps {
   // The same for a grid that is one workgroup: nothing is cut, and its kernel is the only segment.
   Result<void> put_together();
 
-  // The step of a segment on the whole grid, and of one of the runtime's own programs on as many
-  // invocations as there are words.
+  // The step of a segment on the whole grid.
   Result<KernelStep> segment(std::uint32_t number, const IterationBuffers& iteration);
-  Result<KernelStep> own(const Result<ir::Program>& program, std::vector<BufferSlice> buffers,
-                         std::uint64_t invocations, std::span<const std::uint32_t> parameters = {});
+  // The step of one of the runtime's own kernels, whose first buffer are the parameters if it has
+  // any.
+  Result<KernelStep> runtime_step(GridKernel which, std::vector<BufferSlice> buffers,
+                                  std::uint64_t invocations,
+                                  std::span<const std::uint32_t> parameters = {});
   // Compares the evolving buffers that no segment reports on with what they were before.
   Result<std::vector<KernelStep>> comparisons(const BufferSlice& changed);
 

@@ -10,8 +10,8 @@
 namespace felsite::vk {
 namespace {
 
-using dispatch::WayParameters;
-using dispatch::WayWords;
+using dispatch::WalkParameters;
+using dispatch::WalkWords;
 
 constexpr std::size_t kStepsInBlockOfRounds = 256;
 constexpr std::size_t kMostRounds = 32;
@@ -27,7 +27,7 @@ class Way {
       // The state before the first iteration; that it differs from what was in memory says nothing.
       FELSITE_TRY(auto state, steps_.comparisons(slice(changed_at_, 1)));
       std::ranges::move(state, std::back_inserter(out_.prefix));
-      FELSITE_TRY(auto clear, steps_.own(dispatch::clear_program(), {slice(changed_at_, 1)}, 1));
+      FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {slice(changed_at_, 1)}, 1));
       out_.prefix.push_back(std::move(clear));
     }
     std::vector<KernelStep> round;
@@ -42,7 +42,7 @@ class Way {
       out_.repeated.insert(out_.repeated.end(), round.begin(), round.end());
     }
     out_.count = UINT32_MAX;
-    out_.watch = slice(WayWords::kRunning, 1);
+    out_.watch = slice(WalkWords::kRunning, 1);
     describe();
     return {};
   }
@@ -66,7 +66,7 @@ class Way {
   }
 
   void lay_out() {
-    next_word_ = WayWords::kFirstFree;
+    next_word_ = WalkWords::kFirstFree;
     ends_at_ = take(plan_.trip_count, false);
     trips_at_ = take(std::max(plan_.trip_count, 1u), true);
     choices_at_ = take(std::max(plan_.choice_words, 1u), true);
@@ -111,7 +111,7 @@ class Way {
     FELSITE_CHECK(shape_words_->write(0, std::as_bytes(std::span(shapes_))));
     // Each run begins with the gate of the first segment open.
     std::vector<std::uint32_t> words(next_word_, 0);
-    words[WayWords::kRunning] = 1;
+    words[WalkWords::kRunning] = 1;
     const Stop& first = stops_.front();
     std::copy_n(shapes_.begin() + first.shape_at, first.gate_words, words.begin() + first.gate_at);
     out_.host_words.emplace_back();
@@ -169,23 +169,23 @@ class Way {
     }
   }
 
-  using Parameters = std::array<std::uint32_t, WayParameters::Count>;
+  using Parameters = std::array<std::uint32_t, WalkParameters::Count>;
 
   Parameters parameters_of(std::uint32_t s) const {
     Parameters p{};
-    p[WayParameters::SelfAt] = stops_[s].gate_at;
-    p[WayParameters::SelfWords] = stops_[s].gate_words;
-    p[WayParameters::Launches] = s != end() && !plan_.segments[s].empty ? 1 : 0;
-    p[WayParameters::Bound] = steps_.bound();
-    p[WayParameters::ChangedAt] = changed_at_;
+    p[WalkParameters::SelfAt] = stops_[s].gate_at;
+    p[WalkParameters::SelfWords] = stops_[s].gate_words;
+    p[WalkParameters::Launches] = s != end() && !plan_.segments[s].empty ? 1 : 0;
+    p[WalkParameters::Bound] = steps_.bound();
+    p[WalkParameters::ChangedAt] = changed_at_;
     return p;
   }
 
   void lead_to(Parameters& p, std::uint32_t segment, bool yes) const {
     const Stop& stop = stops_[stop_of(segment)];
-    p[yes ? WayParameters::YesAt : WayParameters::NoAt] = stop.gate_at;
-    p[yes ? WayParameters::YesWords : WayParameters::NoWords] = stop.gate_words;
-    p[yes ? WayParameters::YesShape : WayParameters::NoShape] = stop.shape_at;
+    p[yes ? WalkParameters::YesAt : WalkParameters::NoAt] = stop.gate_at;
+    p[yes ? WalkParameters::YesWords : WalkParameters::NoWords] = stop.gate_words;
+    p[yes ? WalkParameters::YesShape : WalkParameters::NoShape] = stop.shape_at;
   }
 
   std::vector<BufferSlice> way_buffers() const {
@@ -201,39 +201,39 @@ class Way {
     Parameters p = parameters_of(s);
     const NextSegment& next = plan_.segments[s].next;
     const bool ends = next.kind == NextSegment::Kind::End;
-    p[WayParameters::Kind] = static_cast<std::uint32_t>(ends ? NextSegment::Kind::Go : next.kind);
+    p[WalkParameters::Kind] = static_cast<std::uint32_t>(ends ? NextSegment::Kind::Go : next.kind);
     lead_to(p, ends ? end() : next.yes, true);
     lead_to(p, ends ? end() : next.no, false);
     if (next.kind != NextSegment::Kind::Go && !ends) {
       const GridFork& fork = plan_.forks[next.fork];
-      p[WayParameters::ChoiceAt] = choices_at_ + fork.choice;
+      p[WalkParameters::ChoiceAt] = choices_at_ + fork.choice;
       if (fork.is_loop) {
-        p[WayParameters::TripAt] = trips_at_ + fork.trip;
-        p[WayParameters::EndAt] = ends_at_ + fork.trip;
+        p[WalkParameters::TripAt] = trips_at_ + fork.trip;
+        p[WalkParameters::EndAt] = ends_at_ + fork.trip;
       }
     }
-    return steps_.own(dispatch::way_program(), way_buffers(), 1, p);
+    return steps_.runtime_step(GridKernel::NextSegment, way_buffers(), 1, p);
   }
 
   Result<KernelStep> iteration_end() {
-    using dispatch::IterationEnd;
     Parameters p = parameters_of(end());
     lead_to(p, 0, true);
     std::vector<BufferSlice> buffers = way_buffers();
-    IterationEnd kind = steps_.compares() ? IterationEnd::Changed : IterationEnd::Counted;
+    GridKernel kind =
+        steps_.compares() ? GridKernel::IterationEndChanged : GridKernel::IterationEndCounted;
     if (const auto flag = steps_.flag()) {
-      kind = IterationEnd::Flag;
+      kind = GridKernel::IterationEndFlag;
       buffers.push_back(steps_.request().buffers[*flag]);
     }
-    return steps_.own(dispatch::iteration_end_program(kind), std::move(buffers), 1, p);
+    return steps_.runtime_step(kind, std::move(buffers), 1, p);
   }
 
   void describe() {
     IterationRecord& record = out_.iterations.emplace();
     record.bound = steps_.bound();
-    record.counted = slice(WayWords::kIterations, 1);
-    record.converged = slice(WayWords::kConverged, 1);
-    record.launches = slice(WayWords::kLaunches, 1);
+    record.counted = slice(WalkWords::kIterations, 1);
+    record.converged = slice(WalkWords::kConverged, 1);
+    record.launches = slice(WalkWords::kLaunched, 1);
     record.segments = end();
   }
 

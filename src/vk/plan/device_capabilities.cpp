@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
+#include "vk/plan/feature_table.h"
 #include "vk/plan/quirks.h"
 
 namespace felsite::vk {
@@ -34,6 +36,44 @@ codegen::DeviceLimits limits_of(const SnapshotLimits& limits) {
   };
 }
 
+struct FloatPromise {
+  Feature feature;
+  bool FloatControls::*promised;
+};
+constexpr std::array kFloatPromises{
+    FloatPromise{Feature::PreserveSpecials32, &FloatControls::preserve_specials32},
+    FloatPromise{Feature::PreserveSpecials64, &FloatControls::preserve_specials64},
+    FloatPromise{Feature::RoundToEven32, &FloatControls::round_to_even32},
+    FloatPromise{Feature::RoundToEven64, &FloatControls::round_to_even64},
+};
+
+struct SubgroupOperations {
+  Feature feature;
+  VkSubgroupFeatureFlagBits operations;
+};
+constexpr std::array kSubgroupOperations{
+    SubgroupOperations{Feature::SubgroupBallot, VK_SUBGROUP_FEATURE_BALLOT_BIT},
+    SubgroupOperations{Feature::SubgroupShuffle, VK_SUBGROUP_FEATURE_SHUFFLE_BIT},
+    SubgroupOperations{Feature::SubgroupArithmetic, VK_SUBGROUP_FEATURE_ARITHMETIC_BIT},
+};
+
+// Vulkan does not promise it: the rows of quirks.cpp know the drivers that do.
+constexpr Feature kKnownOfDrivers = Feature::LinearSubgroups;
+
+consteval bool every_feature_has_a_source() {
+  for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
+    const auto feature = static_cast<Feature>(i);
+    const auto sources =
+        (depends_on_features(feature) ? 1 : 0) +
+        std::ranges::count(kFloatPromises, feature, &FloatPromise::feature) +
+        std::ranges::count(kSubgroupOperations, feature, &SubgroupOperations::feature) +
+        (feature == kKnownOfDrivers ? 1 : 0);
+    if (sources != 1) return false;
+  }
+  return true;
+}
+static_assert(every_feature_has_a_source(), "no table, or more than one, says who has a feature");
+
 }  // namespace
 
 Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
@@ -41,35 +81,24 @@ Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
   const auto set = [&](Feature feature, bool present) {
     result.features.set(static_cast<std::size_t>(feature), present);
   };
-  const OptionalFeatures& has = snapshot.features;
-  set(Feature::Int64, has.int64);
-  set(Feature::Float64, has.float64);
-  set(Feature::Storage8, has.storage8);
-  set(Feature::Storage16, has.storage16);
+  for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
+    const auto feature = static_cast<Feature>(i);
+    set(feature, has_needs_of(snapshot.features, feature));
+  }
   // An atomic on a type that the module cannot have is of no use.
-  set(Feature::Atomics64, has.int64 && has.buffer_atomics64);
-  set(Feature::SharedAtomics64, has.int64 && has.shared_atomics64);
-  set(Feature::FloatAtomicAdd, has.buffer_float_atomic_add);
-  set(Feature::SharedFloatAtomicAdd, has.shared_float_atomic_add);
-  set(Feature::MemoryModel, has.memory_model);
-  set(Feature::RobustAccess2, has.robust_access && has.robust_access2);
-
-  const FloatControls& floats = snapshot.float_controls;
-  set(Feature::PreserveSpecials32, floats.preserve_specials32);
-  set(Feature::PreserveSpecials64, floats.preserve_specials64);
-  set(Feature::RoundToEven32, floats.round_to_even32);
-  set(Feature::RoundToEven64, floats.round_to_even64);
-
+  if (!result.has(Feature::Int64)) {
+    result = result.without(Feature::Atomics64).without(Feature::SharedAtomics64);
+  }
+  for (const FloatPromise& row : kFloatPromises) {
+    set(row.feature, snapshot.float_controls.*row.promised);
+  }
   const SubgroupFacts& subgroups = snapshot.subgroups;
   // Where the size cannot be true, nothing else about subgroups is believed.
   const bool has_size = std::has_single_bit(subgroups.size) && subgroups.size <= 128;
   const bool in_compute = has_size && (subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
-  const auto offers = [&](VkSubgroupFeatureFlags operations) {
-    return in_compute && (subgroups.operations & operations) == operations;
-  };
-  set(Feature::SubgroupBallot, offers(VK_SUBGROUP_FEATURE_BALLOT_BIT));
-  set(Feature::SubgroupShuffle, offers(VK_SUBGROUP_FEATURE_SHUFFLE_BIT));
-  set(Feature::SubgroupArithmetic, offers(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT));
+  for (const SubgroupOperations& row : kSubgroupOperations) {
+    set(row.feature, in_compute && (subgroups.operations & row.operations) != 0);
+  }
 
   result.spirv_version = spirv_version(snapshot.api_version);
   result.subgroup_size = has_size ? subgroups.size : 1;
@@ -127,21 +156,17 @@ std::vector<std::string> excess_of(const Capabilities& mask, const Capabilities&
 
 OptionalFeatures features_for(const DeviceSnapshot& snapshot, const Capabilities& mask,
                               const RuntimeFeatures& runtime) {
+  struct IsWanted {
+    const Capabilities& mask;
+    const RuntimeFeatures& runtime;
+    bool operator()(WhereFound) const { return true; }
+    bool operator()(Feature feature) const { return mask.has(feature); }
+    bool operator()(RuntimeFeature feature) const { return has(runtime, feature); }
+  };
   OptionalFeatures on = snapshot.features;
-  on.int64 = mask.has(Feature::Int64);
-  on.float64 = mask.has(Feature::Float64);
-  on.storage8 = mask.has(Feature::Storage8);
-  on.storage16 = mask.has(Feature::Storage16);
-  on.buffer_atomics64 = mask.has(Feature::Atomics64);
-  on.shared_atomics64 = mask.has(Feature::SharedAtomics64);
-  on.buffer_float_atomic_add = mask.has(Feature::FloatAtomicAdd);
-  on.shared_float_atomic_add = mask.has(Feature::SharedFloatAtomicAdd);
-  on.memory_model = mask.has(Feature::MemoryModel);
-  on.memory_model_device_scope &= on.memory_model;
-  on.robust_access = on.robust_access2 = mask.has(Feature::RobustAccess2);
-  on.timeline_semaphore = has(runtime, RuntimeFeature::TimelineSemaphores);
-  on.synchronization2 = has(runtime, RuntimeFeature::Synchronization2);
-  on.conditional_rendering = has(runtime, RuntimeFeature::ConditionalRendering);
+  for (const FeatureRow& row : kFeatureTable) {
+    on.*row.feature &= std::visit(IsWanted{mask, runtime}, row.user);
+  }
   return on;
 }
 

@@ -19,8 +19,7 @@ std::vector<std::string> excess_of(const codegen::Capabilities& mask,
                                    const codegen::Capabilities& found);
 
 // What to turn on so that modules lowered under `mask` are legal and the runtime has its features:
-// what was found, less what the mask leaves out. Robust access costs time and is turned on for
-// RobustAccess2 alone: without that guarantee kernels test their bounds themselves.
+// what was found, less what the mask leaves out.
 OptionalFeatures features_for(const DeviceSnapshot& snapshot, const codegen::Capabilities& mask,
                               const RuntimeFeatures& runtime);
 

@@ -1,57 +1,30 @@
 #include "vk/plan/device_extensions.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
+
+#include "vk/plan/feature_table.h"
 
 namespace felsite::vk {
 namespace {
 
-struct Extension {
+// Extensions that no feature stands for.
+struct PlainExtension {
   const char* name;
-  std::uint32_t core_version;  // since which there is no need to turn it on
-  bool (*needed)(const OptionalFeatures& on, const RuntimeFeatures& runtime);
+  std::uint32_t core_version;          // since which there is no need to turn it on
+  std::optional<RuntimeFeature> user;  // absent: turned on wherever a device has it
 };
-
-constexpr std::array kExtensions{
-    Extension{VK_KHR_8BIT_STORAGE_EXTENSION_NAME, VK_API_VERSION_1_2,
-              [](const auto& on, const auto&) { return on.storage8; }},
-    Extension{
-        VK_KHR_SHADER_ATOMIC_INT64_EXTENSION_NAME, VK_API_VERSION_1_2,
-        [](const auto& on, const auto&) { return on.buffer_atomics64 || on.shared_atomics64; }},
-    Extension{VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, kNeverCore,
-              [](const auto& on, const auto&) {
-                return on.buffer_float_atomic_add || on.shared_float_atomic_add;
-              }},
-    Extension{VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2,
-              [](const auto& on, const auto&) { return on.memory_model; }},
-    Extension{VK_KHR_SHADER_SUBGROUP_EXTENDED_TYPES_EXTENSION_NAME, VK_API_VERSION_1_2,
-              [](const auto& on, const auto&) { return on.subgroup_extended_types; }},
-    Extension{VK_EXT_ROBUSTNESS_2_EXTENSION_NAME, kNeverCore,
-              [](const auto& on, const auto&) { return on.robust_access2; }},
-    Extension{VK_KHR_MAINTENANCE_4_EXTENSION_NAME, VK_API_VERSION_1_3,
-              [](const auto& on, const auto&) { return on.maintenance4; }},
-    // It has no features, only properties and what modules may then say.
-    Extension{VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2,
-              [](const auto&, const auto&) { return true; }},
-    Extension{VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_API_VERSION_1_2,
-              [](const auto& on, const auto&) { return on.timeline_semaphore; }},
-    Extension{VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, VK_API_VERSION_1_3,
-              [](const auto& on, const auto&) { return on.synchronization2; }},
-    Extension{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, kNeverCore,
-              [](const auto&, const auto& runtime) {
-                return has(runtime, RuntimeFeature::PushDescriptors);
-              }},
-    Extension{VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, kNeverCore,
-              [](const auto&, const auto& runtime) {
-                return has(runtime, RuntimeFeature::ExternalHostMemory);
-              }},
-    Extension{VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, kNeverCore,
-              [](const auto&, const auto& runtime) {
-                return has(runtime, RuntimeFeature::MemoryBudget);
-              }},
-    Extension{VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME, kNeverCore,
-              [](const auto& on, const auto&) { return on.conditional_rendering; }},
+constexpr std::array kPlainExtensions{
+    // Modules may then state what the device promises of floats.
+    PlainExtension{VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2, std::nullopt},
+    PlainExtension{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, kNeverCore,
+                   RuntimeFeature::PushDescriptors},
+    PlainExtension{VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, kNeverCore,
+                   RuntimeFeature::ExternalHostMemory},
+    PlainExtension{VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, kNeverCore, RuntimeFeature::MemoryBudget},
     // A device that has it, such as MoltenVK, demands that it is turned on.
-    Extension{kPortabilitySubset, kNeverCore, [](const auto&, const auto&) { return true; }},
+    PlainExtension{kPortabilitySubset, kNeverCore, std::nullopt},
 };
 
 }  // namespace
@@ -60,11 +33,15 @@ std::vector<std::string> extensions_for(const DeviceSnapshot& device,
                                         const OptionalFeatures& features,
                                         const RuntimeFeatures& runtime) {
   std::vector<std::string> names;
-  for (const Extension& extension : kExtensions) {
-    if (device.api_version >= extension.core_version) continue;
-    if (device.has_extension(extension.name) && extension.needed(features, runtime)) {
-      names.emplace_back(extension.name);
-    }
+  const auto turn_on = [&](const char* name, std::uint32_t core_version) {
+    if (device.api_version >= core_version || !device.has_extension(name)) return;
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+  };
+  for (const FeatureRow& row : kFeatureTable) {
+    if (features.*row.feature) turn_on(row.word.in.extension, row.word.in.core_version);
+  }
+  for (const PlainExtension& row : kPlainExtensions) {
+    if (!row.user || has(runtime, *row.user)) turn_on(row.name, row.core_version);
   }
   return names;
 }

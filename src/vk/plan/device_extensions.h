@@ -1,4 +1,4 @@
-// Which extensions a new device has to turn on: one table, from feature to extension.
+// Which extensions a new device has to turn on.
 #pragma once
 
 #include <string>

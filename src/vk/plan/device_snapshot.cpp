@@ -157,7 +157,7 @@ DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& f
   read_properties(device, functions, snapshot);
   FeatureChain features(snapshot);
   functions.features2(device, features.head());
-  snapshot.features = features.read();
+  snapshot.features = features_in(features.head());
   return snapshot;
 }
 

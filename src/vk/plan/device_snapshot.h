@@ -31,7 +31,7 @@ struct MemoryType {
   std::uint32_t heap = 0;  // position among the heaps
 };
 
-// Of the optional features, those that kernels or the runtime use.
+// The optional features that kernels or the runtime use; feature_table.h has a row for each.
 struct OptionalFeatures {
   bool int64 = false;
   bool float64 = false;
@@ -45,11 +45,14 @@ struct OptionalFeatures {
   bool memory_model_device_scope = false;
   bool subgroup_extended_types = false;
   bool robust_access = false;
-  bool robust_access2 = false;  // with null descriptors, which stand for empty buffers
+  bool robust_access2 = false;
+  bool null_descriptor = false;  // stands for an empty buffer
   bool maintenance4 = false;
   bool timeline_semaphore = false;
   bool synchronization2 = false;
   bool conditional_rendering = false;
+
+  bool operator==(const OptionalFeatures&) const = default;
 };
 
 // What the device's arithmetic promises; nothing of it has to be turned on.

@@ -1,8 +1,12 @@
-// The feature structs of Vulkan that Felsite knows, linked into one chain: the same chain asks a
-// device what it has and tells a new device what to turn on.
+// The feature structs of Vulkan, linked into one chain: the same chain asks a device what it has
+// and states what a new device is to turn on.
 #pragma once
 
 #include <vulkan/vulkan.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "vk/plan/device_snapshot.h"
 
@@ -19,27 +23,15 @@ class FeatureChain {
 
   VkPhysicalDeviceFeatures2* head() { return &core_; }
 
-  OptionalFeatures read() const;
+  // Features whose struct is not linked stay off.
   void write(const OptionalFeatures& features);
 
  private:
-  template <class Struct>
-  void link(const DeviceSnapshot& device, Struct& next, VkStructureType type, const char* extension,
-            std::uint32_t core_version);
-
   VkPhysicalDeviceFeatures2 core_{};
-  VkPhysicalDevice16BitStorageFeatures storage16_{};
-  VkPhysicalDevice8BitStorageFeatures storage8_{};
-  VkPhysicalDeviceShaderAtomicInt64Features atomics64_{};
-  VkPhysicalDeviceShaderAtomicFloatFeaturesEXT float_atomics_{};
-  VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
-  VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures subgroup_types_{};
-  VkPhysicalDeviceRobustness2FeaturesEXT robustness2_{};
-  VkPhysicalDeviceMaintenance4Features maintenance4_{};
-  VkPhysicalDeviceTimelineSemaphoreFeatures timeline_{};
-  VkPhysicalDeviceSynchronization2Features synchronization2_{};
-  VkPhysicalDeviceConditionalRenderingFeaturesEXT conditional_{};
-  VkBaseOutStructure* tail_ = nullptr;
+  std::vector<std::unique_ptr<std::byte[]>> structs_;
 };
+
+// The features that are on in a chain, whether in structs of single features or of Vulkan versions.
+OptionalFeatures features_in(const VkPhysicalDeviceFeatures2* chain);
 
 }  // namespace felsite::vk

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/in_order.h"
+#include "vk/plan/feature_table.h"
 #include "vk/plan/memory_strategy.h"
 
 namespace felsite::vk {
@@ -29,6 +31,7 @@ constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
     {RuntimeFeature::ConditionalRendering, "conditional_rendering",
      "VK_EXT_conditional_rendering: the device itself skips steps of a sequence"},
 }};
+static_assert(base::in_order(kFeatures, &RuntimeFeatureInfo::feature));
 
 std::optional<RuntimeFeature> runtime_feature_named(std::string_view name) {
   const auto found = std::ranges::find(kFeatures, name, &RuntimeFeatureInfo::name);
@@ -43,28 +46,35 @@ const RuntimeFeatureInfo& info(RuntimeFeature feature) {
 }
 
 RuntimeFeatures runtime_features_of(const DeviceSnapshot& device) {
-  RuntimeFeatures found;
-  const auto set = [&](RuntimeFeature feature, bool present) {
-    found.set(static_cast<std::size_t>(feature), present);
-  };
-  set(RuntimeFeature::TimelineSemaphores, device.features.timeline_semaphore);
-  set(RuntimeFeature::Synchronization2, device.features.synchronization2);
-  set(RuntimeFeature::PushDescriptors,
-      device.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) &&
-          device.limits.push_descriptors != 0);
   const MemoryStrategy memory = memory_strategy(device);
-  set(RuntimeFeature::InPlaceMemory, memory.writes_in_place || memory.reads_in_place);
-  set(RuntimeFeature::InPlaceReads, memory.reads_in_place);
-  set(RuntimeFeature::TransferQueue, transfer_family(device).has_value());
-  set(RuntimeFeature::ExternalHostMemory,
-      device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
-          std::has_single_bit(device.limits.host_pointer_alignment) &&
-          device.limits.host_pointer_alignment <= kLargestPage);
-  set(RuntimeFeature::MemoryBudget, device.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
-  // The extension too: the owner of a device that was brought along may name the feature alone.
-  set(RuntimeFeature::ConditionalRendering,
-      device.features.conditional_rendering &&
-          device.has_extension(VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME));
+  const auto is_there = [&](RuntimeFeature feature) {
+    switch (feature) {
+      case RuntimeFeature::TimelineSemaphores:
+      case RuntimeFeature::Synchronization2:
+      case RuntimeFeature::ConditionalRendering:
+        return has_needs_of(device.features, feature);
+      case RuntimeFeature::PushDescriptors:
+        return device.has_extension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) &&
+               device.limits.push_descriptors != 0;
+      case RuntimeFeature::InPlaceMemory:
+        return memory.writes_in_place || memory.reads_in_place;
+      case RuntimeFeature::InPlaceReads:
+        return memory.reads_in_place;
+      case RuntimeFeature::TransferQueue:
+        return transfer_family(device).has_value();
+      case RuntimeFeature::ExternalHostMemory:
+        return device.has_extension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) &&
+               std::has_single_bit(device.limits.host_pointer_alignment) &&
+               device.limits.host_pointer_alignment <= kLargestPage;
+      case RuntimeFeature::MemoryBudget:
+        return device.has_extension(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    }
+    return false;
+  };
+  RuntimeFeatures found;
+  for (std::size_t i = 0; i < kRuntimeFeatureCount; ++i) {
+    found.set(i, is_there(static_cast<RuntimeFeature>(i)));
+  }
   return found;
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/in_order.h"
+
 namespace felsite::vk {
 namespace {
 
@@ -26,6 +28,7 @@ constexpr std::array<StageMeaning, dispatch::kStageCount> kStages{{
     {Stage::Condition, VK_PIPELINE_STAGE_CONDITIONAL_RENDERING_BIT_EXT, 0,
      VK_ACCESS_CONDITIONAL_RENDERING_READ_BIT_EXT},
 }};
+static_assert(base::in_order(kStages, &StageMeaning::stage));
 
 template <class Flags>
 Flags flags_of(StageSet stages, Flags StageMeaning::*member) {

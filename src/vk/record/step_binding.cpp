@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "felsite/text.h"
+#include "dispatch/schedule/grid_kernels.h"
 #include "vk/instance/vulkan_error.h"
 #include "vk/record/sequence_layout.h"
 
@@ -16,19 +16,7 @@ using codegen::Parameter;
 using codegen::ParameterKind;
 using Grid = std::array<std::uint32_t, 3>;
 
-constexpr std::uint64_t kGateWords = 7;
-
-// Reads past the end give zero, as IndirectDispatch wants it.
-std::string gate_text(std::uint32_t first_word, const Grid& most) {
-  return fmt::format(
-      "program felsite_indirect_gate workgroup(1) {{ readonly words: u32[]; output gate: u32[{}];"
-      " let x = words[{}]; let y = words[{}]; let z = words[{}];"
-      " gate[4] = x; gate[5] = y; gate[6] = z;"
-      " let fits = x <= {} && y <= {} && z <= {};"
-      " if fits {{ gate[0] = x; gate[1] = y; gate[2] = z; gate[3] = 0; }}"
-      " else {{ gate[0] = 0; gate[1] = 0; gate[2] = 0; gate[3] = 1; }} }}",
-      kGateWords, first_word, first_word + 1, first_word + 2, most[0], most[1], most[2]);
-}
+using GateWords = dispatch::IndirectGateWords;
 
 // Ids have 32 bits, whatever the device would run.
 Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
@@ -40,55 +28,7 @@ Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
   return most;
 }
 
-Result<KernelStep> bind_kernel(SharedKernel kernel, const StepRequest& request, const Grid& grid) {
-  FELSITE_TRY(auto parameters, parameter_words(*kernel, request.plan, grid, {}));
-  KernelStep step{.kernel = std::move(kernel),
-                  .buffers = {},
-                  .grid = grid,
-                  .indirect = {},
-                  .parameters = std::move(parameters),
-                  .name = request.name,
-                  .caller_step = request.caller_step};
-  for (const codegen::BufferBinding& binding : step.kernel->kernel.buffers) {
-    step.buffers.push_back(request.buffers[binding.buffer]);
-  }
-  return step;
-}
-
-Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& request,
-                       std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
-  const ir::Node& node = request.program.node(request.program.entry().begin);
-  const Grid most = most_workgroups(memory.device(), request.program.workgroup_size());
-  auto parsed = ir::parse(gate_text(node.extra, most));
-  if (!parsed) return std::unexpected(ir::to_error(parsed.error(), "felsite_indirect_gate"));
-  FELSITE_TRY(const auto program, pipelines.validate(*std::move(parsed)));
-  FELSITE_TRY(auto kernel, pipelines.get(program));
-  FELSITE_TRY(auto words, memory.make(Place::Control, kGateWords * 4, {request.name, "gate"}));
-  // A step that never runs has stopped nothing.
-  FELSITE_CHECK(words->write(0, Bytes(kGateWords * 4)));
-
-  const BufferSlice& source = request.buffers[node.ref];
-  const std::array<BufferSlice, 2> buffers{source, BufferSlice{words, 0, kGateWords * 4}};
-  dispatch::BindingPlan plan;
-  plan.buffers.resize(2);
-  plan.buffers[0].count = source.bytes / 4;
-  plan.buffers[1].count = kGateWords;
-  FELSITE_TRY(auto step, bind_kernel(std::move(kernel),
-                                     {.program = program,
-                                      .plan = plan,
-                                      .buffers = buffers,
-                                      .grid = Grid{1, 1, 1},
-                                      .name = request.name + " gate",
-                                      .caller_step = request.caller_step},
-                                     {1, 1, 1}));
-  step.caller_step.reset();
-  steps.push_back(std::move(step));
-  gates.push_back({std::move(words), request.caller_step});
-  return {};
-}
-
-}  // namespace
-
+// What the kernel takes as parameters, as Kernel::parameters lists them.
 Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
                                                    const dispatch::BindingPlan& plan,
                                                    const Grid& grid,
@@ -121,17 +61,56 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
   return words;
 }
 
+Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& request,
+                       std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
+  const ir::Node& node = request.program.node(request.program.entry().begin);
+  const Grid most = most_workgroups(memory.device(), request.program.workgroup_size());
+  constexpr std::uint64_t kGateBytes = std::uint64_t{GateWords::kCount} * 4;
+  FELSITE_TRY(const auto program, dispatch::indirect_gate_program(node.extra, most));
+  FELSITE_TRY(auto kernel, pipelines.get(program));
+  FELSITE_TRY(auto words, memory.make(Place::Control, kGateBytes, {request.name, "gate"}));
+  // A step that never runs has stopped nothing.
+  FELSITE_CHECK(words->write(0, Bytes(kGateBytes)));
+
+  const BufferSlice& source = request.buffers[node.ref];
+  const std::array<BufferSlice, 2> buffers{source, BufferSlice{words, 0, kGateBytes}};
+  dispatch::BindingPlan plan;
+  plan.buffers.resize(2);
+  plan.buffers[0].count = source.bytes / 4;
+  plan.buffers[1].count = GateWords::kCount;
+  FELSITE_TRY(auto step, make_kernel_step(std::move(kernel), plan, buffers, {1, 1, 1}));
+  step.name = request.name + " gate";
+  steps.push_back(std::move(step));
+  gates.push_back({std::move(words), request.caller_step});
+  return {};
+}
+
+}  // namespace
+
+Result<KernelStep> make_kernel_step(SharedKernel kernel, const dispatch::BindingPlan& plan,
+                                    std::span<const BufferSlice> buffers, const Grid& grid,
+                                    std::span<const std::uint32_t> supplied) {
+  KernelStep step;
+  FELSITE_TRY(step.parameters, parameter_words(*kernel, plan, grid, supplied));
+  for (const codegen::BufferBinding& binding : kernel->kernel.buffers) {
+    step.buffers.push_back(buffers[binding.buffer]);
+  }
+  step.kernel = std::move(kernel);
+  step.grid = grid;
+  return step;
+}
+
 Result<void> check_gate(const IndirectGate& gate, const Device& device) {
-  std::array<std::uint32_t, kGateWords> words{};
+  std::array<std::uint32_t, GateWords::kCount> words{};
   FELSITE_CHECK(gate.words->read(0, std::as_writable_bytes(std::span(words))));
-  if (words[3] == 0) return {};
+  if (words[GateWords::kIsStopped] == 0) return {};
+  const auto asked = std::span(words).subspan<GateWords::kAsked, 3>();
   Error error = over_limit(
       fmt::format("The program's IndirectDispatch reads a grid of {} x {} x {} workgroups, which "
                   "is more than the device takes.",
-                  words[4], words[5], words[6]),
+                  asked[0], asked[1], asked[2]),
       "compute a smaller grid, or give the grid with the dispatch: it is then split.",
-      device.snapshot().name, std::max({words[4], words[5], words[6]}),
-      device.snapshot().limits.workgroup_count[0]);
+      device.snapshot().name, std::ranges::max(asked), device.snapshot().limits.workgroup_count[0]);
   error.context.step = gate.caller_step;
   return std::unexpected(std::move(error));
 }
@@ -147,7 +126,9 @@ Result<void> bind_step(Pipelines& pipelines, Memory& memory, const StepRequest& 
   if (indirect) {
     FELSITE_CHECK(bind_gate(pipelines, memory, request, steps, gates));
   }
-  FELSITE_TRY(auto step, bind_kernel(std::move(*kernel), request, grid));
+  FELSITE_TRY(auto step, make_kernel_step(std::move(*kernel), request.plan, request.buffers, grid));
+  step.name = request.name;
+  step.caller_step = request.caller_step;
   if (indirect) step.indirect = BufferSlice{gates.back().words, 0, 12};
   steps.push_back(std::move(step));
   return {};

@@ -10,12 +10,12 @@
 
 namespace felsite::vk {
 
-// What a kernel takes as parameters, as Kernel::parameters lists them. `supplied`: the elements of
-// Segment::parameters.
-Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& kernel,
-                                                   const dispatch::BindingPlan& plan,
-                                                   const std::array<std::uint32_t, 3>& grid,
-                                                   std::span<const std::uint32_t> supplied);
+// The step of a kernel that runs on `grid`, with no name and no step of the caller. Plan and
+// buffers are by BufferId of its program. `supplied`: the elements of Segment::parameters.
+Result<KernelStep> make_kernel_step(SharedKernel kernel, const dispatch::BindingPlan& plan,
+                                    std::span<const BufferSlice> buffers,
+                                    const std::array<std::uint32_t, 3>& grid,
+                                    std::span<const std::uint32_t> supplied = {});
 
 struct StepRequest {
   const ir::ValidProgram& program;  // with the workgroup size that runs

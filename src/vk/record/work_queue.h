@@ -50,8 +50,6 @@ class WorkQueue {
   std::uint64_t in_flight();
   // Waits for everything; false if something has not ended after `grace`.
   bool drain(std::chrono::nanoseconds grace);
-  // For work that never ends: the queue then has to stay for the rest of the process, too.
-  void leave_device_open() { device_.leave_open(); }
 
  private:
   struct Fence {

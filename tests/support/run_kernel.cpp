@@ -1,4 +1,4 @@
-#include "vk/run_kernel.h"
+#include "support/run_kernel.h"
 
 #include <fmt/format.h>
 
@@ -27,32 +27,29 @@ Result<void> check_grid(const Device& device, const Launch& launch) {
 
 }  // namespace
 
-// Work that exceeded its timeout may run still; a while later it has to be left to itself.
+// Work that exceeded its timeout may still run. If it does not end soon, device and queue stay.
 KernelContext::~KernelContext() {
   if (queue == nullptr || queue->drain(std::chrono::seconds(5))) return;
-  queue->leave_device_open();
+  kernel->device.leave_open();
   static_cast<void>(queue.release());
 }
 
 Result<void> BoundKernel::make_recording(const Launch& launch) {
   const SharedKernel& kernel = context_->kernel;
-  FELSITE_TRY(auto parameters, parameter_words(*kernel, plan_, launch.grid, launch.parameters));
-  KernelStep step{.kernel = kernel,
-                  .buffers = {},
-                  .grid = launch.grid,
-                  .indirect = {},
-                  .parameters = std::move(parameters),
-                  .name = std::string(kernel->program.name()),
-                  .caller_step = 0};
-  for (const codegen::BufferBinding& binding : kernel->kernel.buffers) {
-    const std::uint64_t bytes = plan_.buffers[binding.buffer].bytes;
-    step.buffers.push_back({nullptr, 0, bytes});
-    // Checked before anything so large is allocated.
-    FELSITE_CHECK(check_ranges(context_->memory.device(), step));
-    FELSITE_TRY(auto buffer,
-                context_->memory.make(Place::Control, bytes,
-                                      {step.name, kernel->program.buffer(binding.buffer).name}));
-    step.buffers.back().buffer = buffer;
+  std::vector<BufferSlice> slices;
+  for (const dispatch::BoundBuffer& buffer : plan_.buffers) {
+    slices.push_back({nullptr, 0, buffer.bytes});
+  }
+  FELSITE_TRY(auto step, make_kernel_step(kernel, plan_, slices, launch.grid, launch.parameters));
+  step.name = kernel->program.name();
+  step.caller_step = 0;
+  // Checked before anything so large is allocated.
+  FELSITE_CHECK(check_ranges(context_->memory.device(), step));
+  for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+    const ir::BufferId id = kernel->kernel.buffers[i].buffer;
+    FELSITE_TRY(auto buffer, context_->memory.make(Place::Control, step.buffers[i].bytes,
+                                                   {step.name, kernel->program.buffer(id).name}));
+    step.buffers[i].buffer = buffer;
     buffers_.push_back(std::move(buffer));
   }
   Sequence sequence;

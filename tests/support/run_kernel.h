@@ -1,5 +1,6 @@
-// One kernel on one device, without a backend: made ready once, bound to buffers, submitted as
-// often as wanted. For kernels that no program was lowered to, and to look at kernels one by one.
+// One kernel on one device, without a backend: prepared once, bound to buffers, submitted as often
+// as wanted. For tests and benchmarks of single kernels, also of those that no program was lowered
+// to.
 #pragma once
 
 #include <chrono>
