@@ -177,6 +177,12 @@ Double operator-(Double a, Double b) { return double_op(Op::OpFSub, a, b); }
 Double operator*(Double a, Double b) { return double_op(Op::OpFMul, a, b); }
 Float near_divide(Float a, Float b) { return float_op(Op::OpFDiv, a, b); }
 Double near_divide(Double a, Double b) { return double_op(Op::OpFDiv, a, b); }
+Float near_negate(Float a) {
+  return {a.emitter, a.emitter->emit_float(Op::OpFNegate, a.emitter->type_float(), {a.id})};
+}
+Double near_negate(Double a) {
+  return {a.emitter, a.emitter->emit_float(Op::OpFNegate, a.emitter->type_double(), {a.id})};
+}
 Float near_sqrt(Float a) {
   return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_float(), {a.id})};
 }

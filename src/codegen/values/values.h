@@ -152,7 +152,9 @@ Float operator*(Float a, Float b);
 Double operator+(Double a, Double b);
 Double operator-(Double a, Double b);
 Double operator*(Double a, Double b);
-// What the device has for division and square root: near, not exact.
+// The device's own operations: near the exact value, and free in what they make of NaNs and zeros.
+Float near_negate(Float a);
+Double near_negate(Double a);
 Float near_divide(Float a, Float b);
 Double near_divide(Double a, Double b);
 Float near_sqrt(Float a);
