@@ -6,7 +6,6 @@ namespace felsite::codegen {
 
 using ir::ExprKind;
 using ir::Type;
-using spv::Op;
 
 // Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
 // What is made of literals only is computed here, by the reference's arithmetic: the folding in
@@ -128,8 +127,8 @@ Value KernelWriter::from_parts(Type type, Id low, Id high) {
 // A pair comes out of a function as a vector.
 Value KernelWriter::from_vector(Type type, Id id) {
   if (!is_wide_integer(type) || e_.has(Feature::Int64)) return from_parts(type, id, 0);
-  const Id low = e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 0});
-  return from_parts(type, low, e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 1}));
+  const Id low = e_.function().extract(e_.type_word(), {id, 0});
+  return from_parts(type, low, e_.function().extract(e_.type_word(), {id, 1}));
 }
 
 // Persistent: seen by all functions of the kernel.
@@ -215,7 +214,7 @@ Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) 
   }
   const Id callee = op_function(expr.ref);
   const Id type = e_.type_of(expr.type);
-  return from_vector(expr.type, e_.function().emit(Op::OpFunctionCall, type, {callee}, arguments));
+  return from_vector(expr.type, e_.function().call(type, {callee}, arguments));
 }
 
 // An operation is a function of the module. It can call only those declared before it, so the
@@ -247,7 +246,7 @@ Id KernelWriter::op_function(ir::OpId id) {
   Id given = result.id();
   if (result.is_pair()) {
     const Id high = result.wide().high.id();
-    given = e_.emit(Op::OpCompositeConstruct, e_.type_word_pair(), {given, high});
+    given = e_.function().construct(e_.type_word_pair(), {given, high});
   }
   function.give_back(given);
   function.finish();

@@ -7,8 +7,6 @@
 
 namespace felsite::codegen {
 
-using spv::Op;
-
 // Each element of the buffer, by one of the lanes.
 template <class Body>
 void KernelWriter::each_shared(ir::BufferId buffer, Body body) {
@@ -86,7 +84,7 @@ void KernelWriter::write_iteration() {
   if (iteration.open()) iteration.give_back();
   iteration.finish();
   e_.write_to(caller);
-  e_.emit(Op::OpFunctionCall, e_.type_void(), {iteration.id()});
+  e_.function().call(e_.type_void(), {iteration.id()});
 }
 
 void KernelWriter::end_iteration(const IterationLoop& loop) {

@@ -14,7 +14,6 @@ namespace felsite::codegen {
 
 using ir::ExprKind;
 using ir::NodeKind;
-using spv::Op;
 
 namespace {
 
@@ -59,7 +58,7 @@ Id KernelWriter::new_variable_per_turn(Id type) {
 
 Id KernelWriter::at_turn(Id variable, Id type) {
   const Id pointer = e_.module().type_pointer(spv::StorageClass::Private, type);
-  return e_.emit(Op::OpAccessChain, pointer, {variable, e_.load(e_.type_word(), turn_)});
+  return e_.function().access(pointer, {variable, e_.load(e_.type_word(), turn_)});
 }
 
 // Whether the invocation at work has not returned yet: where that is kept.
@@ -120,8 +119,7 @@ void KernelWriter::write_run(ir::NodeRange range) {
   if (run.open()) run.give_back(e_.flag(true).id);
   run.finish();
   e_.write_to(caller);
-  while_running(
-      [&] { e_.store(running(), e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()})); });
+  while_running([&] { e_.store(running(), e_.function().call(e_.type_bool(), {run.id()})); });
 }
 
 void KernelWriter::write_barrier_construct(ir::NodeId id) {
@@ -210,14 +208,14 @@ Word KernelWriter::word_at_turn(ir::ExprId root) {
   function.give_back(word_of(root).id());
   function.finish();
   e_.write_to(caller);
-  return e_.as_word(e_.emit(Op::OpFunctionCall, e_.type_word(), {function.id()}));
+  return e_.as_word(e_.function().call(e_.type_word(), {function.id()}));
 }
 
 // Atomic, as several lanes may tell the same at once.
 void KernelWriter::tell(Id words, Word index, Word value) {
   const Id place = buffers_.workgroup_word(words, index);
-  e_.function().act(Op::OpAtomicStore, {place, e_.word(as_operand(spv::Scope::Workgroup)).id(),
-                                        e_.word(0).id(), value.id()});
+  e_.function().atomic_store(
+      {place, e_.word(as_operand(spv::Scope::Workgroup)).id(), e_.word(0).id(), value.id()});
 }
 
 Word KernelWriter::told(Id words, Word index) { return buffers_.load_workgroup_word(words, index); }

@@ -6,7 +6,6 @@
 namespace felsite::codegen {
 
 using ir::NodeKind;
-using spv::Op;
 
 KernelWriter::KernelWriter(Emitter& emitter, Interface& interface, Buffers& buffers,
                            const Segment& segment, const Plan& plan, const LowerOptions& options)

@@ -3,7 +3,7 @@
 namespace felsite::codegen {
 
 FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types)
-    : module_(module), id_(module.new_id()) {
+    : InstructionWriter(module), id_(module.new_id()) {
   const Id type = module.type_function(result_type, param_types);
   head_.add(spv::Op::OpFunction, {result_type, id_, 0, type});
   for (const Id param_type : param_types) {
@@ -25,14 +25,6 @@ Id FunctionWriter::local(Id type) {
   return id;
 }
 
-Id FunctionWriter::emit_into(Instructions& where, spv::Op op, Id type,
-                             std::initializer_list<std::uint32_t> first,
-                             std::span<const std::uint32_t> rest) {
-  const Id id = module_.new_id();
-  where.add_with_result(op, type, id, first, rest);
-  return id;
-}
-
 void FunctionWriter::begin(Id label) {
   assert(!open_);
   body_.add(spv::Op::OpLabel, {label});
@@ -41,7 +33,7 @@ void FunctionWriter::begin(Id label) {
 }
 
 void FunctionWriter::branch_if(Id condition, Id if_true, Id if_false, Id merge) {
-  act(spv::Op::OpSelectionMerge, {merge, 0});
+  body_.add(spv::Op::OpSelectionMerge, {merge, 0});
   terminate(spv::Op::OpBranchConditional, {condition, if_true, if_false});
 }
 

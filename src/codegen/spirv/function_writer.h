@@ -3,19 +3,17 @@
 
 #include <array>
 #include <cassert>
-#include <initializer_list>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "codegen/spirv/spirv_module.h"
+#include "codegen/spirv/instruction_writer.h"
 
 namespace felsite::codegen {
 
 // Values that are read once, at the start of a function that uses them.
 inline constexpr std::size_t kCachedValues = 18;
 
-class FunctionWriter {
+class FunctionWriter : public InstructionWriter {
  public:
   FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types);
 
@@ -28,38 +26,14 @@ class FunctionWriter {
   // A variable of this function.
   Id local(Id type);
 
-  // An instruction with a result, here or at the start of the function.
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return emit_into(at_start_ ? prologue_ : body_, op, type, operands, {});
-  }
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> first,
-          std::span<const std::uint32_t> rest) {
-    return emit_into(body_, op, type, first, rest);
-  }
-  Id emit_at_start(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return emit_into(prologue_, op, type, operands, {});
-  }
-  // All that `body` emits, at the start of the function.
-  template <class Body>
-  auto at_start(Body body) {
-    const bool before = std::exchange(at_start_, true);
-    const auto result = body();
-    at_start_ = before;
-    return result;
-  }
-  // With a result whose id is known before: it is referred to ahead of its place.
-  void emit_as(Id result, spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    assert(open_);
-    body_.add_with_result(op, type, result, operands, {});
-  }
   // Values and the blocks they come from, in turns.
-  void phi(Id type, Id result, std::initializer_list<Id> sources) {
-    emit_as(result, spv::Op::OpPhi, type, sources);
+  Id phi(Id type, Operands sources) { return emit(spv::Op::OpPhi, type, sources); }
+  // With a result that is referred to ahead of its place.
+  void phi_as(Id result, Id type, Operands sources) {
+    body_.add_with_result(spv::Op::OpPhi, type, result, sources, {});
   }
-  // An instruction without one.
-  void act(spv::Op op, std::initializer_list<std::uint32_t> operands) {
-    assert(open_);
-    body_.add(op, operands);
+  void add_as(Id result, Id type, Operands ab) {
+    body_.add_with_result(spv::Op::OpIAdd, type, result, ab, {});
   }
 
   // The block that is being written; after a terminator there is none until `begin`.
@@ -74,14 +48,11 @@ class FunctionWriter {
     terminate(spv::Op::OpBranchConditional, {condition, body, merge});
   }
   void loop_merge(Id merge, Id continue_target) {
-    act(spv::Op::OpLoopMerge, {merge, continue_target, 0});
+    body_.add(spv::Op::OpLoopMerge, {merge, continue_target, 0});
   }
   void give_back() { terminate(spv::Op::OpReturn, {}); }
   void give_back(Id value) { terminate(spv::Op::OpReturnValue, {value}); }
   void unreachable() { terminate(spv::Op::OpUnreachable, {}); }
-  void line(Id file, std::uint32_t line, std::uint32_t column) {
-    if (open_) body_.add(spv::Op::OpLine, {file, line, column});
-  }
 
   Id& cached(std::size_t slot) { return cached_[slot]; }
   Id& parameter(std::size_t index) {
@@ -93,25 +64,20 @@ class FunctionWriter {
   void finish();
 
  private:
-  Id emit_into(Instructions& where, spv::Op op, Id type, std::initializer_list<std::uint32_t> first,
-               std::span<const std::uint32_t> rest);
   void terminate(spv::Op op, std::initializer_list<std::uint32_t> operands) {
-    act(op, operands);
+    assert(open_);
+    body_.add(op, operands);
     open_ = false;
   }
 
-  SpirvModule& module_;
   Id id_;
   std::vector<Id> params_;
   Instructions head_;
   Instructions variables_;
-  Instructions prologue_;
-  Instructions body_;
   Id entry_;
   Id first_;  // where the body starts
   Id block_;
   bool open_ = true;
-  bool at_start_ = false;
   std::array<Id, kCachedValues> cached_{};
   std::vector<Id> parameters_;  // of the kernel, as far as this function read them
 };

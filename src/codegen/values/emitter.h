@@ -77,14 +77,14 @@ class Emitter {
   Float as_float(Id id) { return {this, id}; }
   Double as_double(Id id) { return {this, id}; }
 
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return function_->emit(op, type, operands);
+  Id emit(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands) {
+    return (function_->*what)(type, operands);
   }
   // A float operation that must stay as it is written.
-  Id emit_float(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands);
+  Id emit_float(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands);
   Id glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands);
-  Id load(Id type, Id pointer) { return function_->emit(spv::Op::OpLoad, type, {pointer}); }
-  void store(Id pointer, Id value) { function_->act(spv::Op::OpStore, {pointer, value}); }
+  Id load(Id type, Id pointer) { return function_->load(type, {pointer}); }
+  void store(Id pointer, Id value) { function_->store({pointer, value}); }
 
   // Runs `body` in a block of its own, under the condition.
   template <class Body>
@@ -109,7 +109,7 @@ class Emitter {
     const Id after = function_->block();
     function_->branch(merge);
     function_->begin(merge);
-    return function_->emit(spv::Op::OpPhi, type, {value, after, otherwise, before});
+    return function_->phi(type, {value, after, otherwise, before});
   }
   // `body(Word index)` for index from, from + step, ... below `to`. Gives the index it ended with.
   template <class Body>
@@ -126,7 +126,7 @@ class Emitter {
     const Id from_id = from.id();
     function_->branch(header);
     function_->begin(header);
-    function_->phi(type_word(), index, {from_id, before, stepped, next});
+    function_->phi_as(index, type_word(), {from_id, before, stepped, next});
     function_->loop_merge(merge, next);
     function_->branch(test);
     function_->begin(test);
@@ -136,7 +136,7 @@ class Emitter {
     body(as_word(index));
     if (function_->open()) function_->branch(next);
     function_->begin(next);
-    function_->emit_as(stepped, spv::Op::OpIAdd, type_word(), {index, step.id()});
+    function_->add_as(stepped, type_word(), {index, step.id()});
     function_->branch(header);
     function_->begin(merge);
     return as_word(index);
@@ -171,8 +171,7 @@ class Emitter {
                  std::initializer_list<Id> types, std::initializer_list<Id> arguments, Body body) {
     Id& known = helpers_[static_cast<std::uint32_t>(kind) << 16 | variant];
     if (known == 0) known = write_helper(name, result_type, types, body);
-    return function_->emit(spv::Op::OpFunctionCall, result_type, {known},
-                           std::span(arguments.begin(), arguments.size()));
+    return function_->call(result_type, {known}, arguments);
   }
 
  private:

@@ -92,7 +92,6 @@ Flag signed_less(Word a, Word b);
 Word signed_shift_right(Word a, Word count);
 Word signed_shift_right(Word a, std::uint32_t count);
 Word mul_high(Word a, Word b);
-Word signed_mul_high(Word a, Word b);
 Word clz(Word a);
 Word ctz(Word a);
 Word popcount(Word a);
