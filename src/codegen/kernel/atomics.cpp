@@ -97,32 +97,22 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   const Id first = e_.function().atomic_load(e_.type_word(), {place, scope.id(), relaxed.id()});
   e_.store(seen, first);
 
-  FunctionWriter& f = e_.function();
-  SpirvModule& m = e_.module();
-  const Id header = m.new_id();
-  const Id body = m.new_id();
-  const Id next = m.new_id();
-  const Id merge = m.new_id();
-  f.branch(header);
-  f.begin(header);
-  f.loop_merge(merge, next);
-  f.branch(body);
-  f.begin(body);
-  const Word before = e_.as_word(e_.load(e_.type_word(), seen));
-  const Value old = value_from_bits(e_, Type::F32, before);
-  const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
-  const Id found = e_.function().atomic(
-      AtomicOp::CompareExchange, false, e_.type_word(),
-      {place, scope.id(), relaxed.id(), relaxed.id(), word_bits_of_value(sum).id(), before.id()});
-  e_.store(seen, found);
-  f.branch(next);
-  f.begin(next);
-  const Flag done = e_.as_word(found) == before;
-  f.leave_unless((!done).id, header, merge);
-  f.begin(merge);
+  Word before;
+  Word found;
+  e_.function().do_while(
+      [&] {
+        before = e_.as_word(e_.load(e_.type_word(), seen));
+        const Value old = value_from_bits(e_, Type::F32, before);
+        const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
+        found = e_.as_word(e_.function().atomic(AtomicOp::CompareExchange, false, e_.type_word(),
+                                                {place, scope.id(), relaxed.id(), relaxed.id(),
+                                                 word_bits_of_value(sum).id(), before.id()}));
+        e_.store(seen, found.id());
+      },
+      [&] { return (!(found == before)).id; });
   // A driver with a loop budget may have left before the exchange.
   if (e_.mask().loop_budget != 0) {
-    e_.when(e_.as_word(found) != before, [&] { interface_.report_loop_budget(); });
+    e_.when(found != before, [&] { interface_.report_loop_budget(); });
   }
   return value_from_bits(e_, Type::F32, before).id();
 }
@@ -165,7 +155,8 @@ Value Buffers::atomic(AtomicOp op, Ordering ordering, ir::BufferId buffer, Word 
   if (!needs_check(s, bound, true)) return as_value(act());
   const Id type = e_.type_of(value.type);
   const Id zero = lower_literal(e_, value.type, 0).id();
-  return as_value(e_.value_when(index < interface_.length(buffer), type, zero, act));
+  return as_value(
+      e_.function().value_when((index < interface_.length(buffer)).id, type, zero, act));
 }
 
 }  // namespace felsite::codegen

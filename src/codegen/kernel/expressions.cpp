@@ -228,31 +228,29 @@ Id KernelWriter::op_function(ir::OpId id) {
     const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
     types.insert(types.end(), pair ? 2 : 1, pair ? e_.type_word() : e_.type_of(type));
   }
-  FunctionWriter function(e_.module(), e_.type_of(op.result_type), types);
-  e_.module().name(function.id(), program_.name(op.name));
-  FunctionWriter* const caller = e_.write_to(&function);
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < op.param_count; ++i) {
-    const ir::VarId variable = op.first_param + i;
-    const Type type = program_.var(variable).type;
-    const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
-    const Id low = function.param(next++);
-    const Id high = pair ? function.param(next++) : 0;
-    e_.module().name(low, program_.var_name(variable));
-    bound_[variable] = {{}, from_parts(type, low, high)};
-  }
-  statements(op.body);
-  const Value result = evaluate(op.result);
-  Id given = result.id();
-  if (result.is_pair()) {
-    const Id high = result.wide().high.id();
-    given = e_.function().construct(e_.type_word_pair(), {given, high});
-  }
-  function.give_back(given);
-  function.finish();
-  e_.write_to(caller);
-  op_functions_[id] = function.id();
-  return function.id();
+  const auto write_body = [&](FunctionWriter& function, OpenBlock block) {
+    std::size_t next = 0;
+    for (std::uint32_t i = 0; i < op.param_count; ++i) {
+      const ir::VarId variable = op.first_param + i;
+      const Type type = program_.var(variable).type;
+      const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+      const Id low = function.param(next++);
+      const Id high = pair ? function.param(next++) : 0;
+      e_.module().name(low, program_.var_name(variable));
+      bound_[variable] = {{}, from_parts(type, low, high)};
+    }
+    Flow end = statements(std::move(block), op.body);
+    const Value result = evaluate(op.result);
+    Id given = result.id();
+    if (result.is_pair()) {
+      const Id high = result.wide().high.id();
+      given = function.construct(e_.type_word_pair(), {given, high});
+    }
+    function.emit_return(std::move(*end), given);  // an operation has no return but this one
+  };
+  op_functions_[id] =
+      e_.write_function(program_.name(op.name), e_.type_of(op.result_type), types, write_body);
+  return op_functions_[id];
 }
 
 }  // namespace felsite::codegen

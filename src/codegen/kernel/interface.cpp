@@ -206,9 +206,11 @@ Word status_scope(Emitter& e) {
 
 }  // namespace
 
-void Interface::raise_status(Word index, Word key) {
-  e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
-                       {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()});
+// Gives what was there before.
+Word Interface::raise_status(Word index, Word key) {
+  return e_.as_word(
+      e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
+                           {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()}));
 }
 
 // Atomic, as several invocations may set it to the same.
@@ -233,30 +235,23 @@ Word Interface::status_key() {
 // Who is lower than all that reported before tells everything; who is not never counts.
 template <class More>
 Id Interface::write_report(const char* name, std::span<const Id> params, More more) {
-  FunctionWriter f(e_.module(), e_.type_void(), params);
-  e_.module().name(f.id(), name);
-  FunctionWriter* const caller = e_.write_to(&f);
-  const Word length = status_length();
-  const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
-  Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
-  if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
-  e_.when(counts, [&] {
-    const Word key = status_key();
-    const Word before =
-        e_.as_word(e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
-                                        {status_word(e_.word(StatusWords::kKey)),
-                                         status_scope(e_).id(), e_.word(0).id(), key.id()}));
-    e_.when(before < key, [&] {
-      set_status(length - StatusWords::kTakenFromEnd, e_.word(1));
-      set_status(e_.word(StatusWords::kWidth), grid(0) * workgroup_size(0));
-      set_status(e_.word(StatusWords::kHeight), grid(1) * workgroup_size(1));
-      more(f, key);
+  return e_.write_function(name, e_.type_void(), params, [&](FunctionWriter& f, OpenBlock block) {
+    const Word length = status_length();
+    const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
+    Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
+    if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
+    e_.when(counts, [&] {
+      const Word key = status_key();
+      const Word before = raise_status(e_.word(StatusWords::kKey), key);
+      e_.when(before < key, [&] {
+        set_status(length - StatusWords::kTakenFromEnd, e_.word(1));
+        set_status(e_.word(StatusWords::kWidth), grid(0) * workgroup_size(0));
+        set_status(e_.word(StatusWords::kHeight), grid(1) * workgroup_size(1));
+        more(f, key);
+      });
     });
+    f.emit_return(std::move(block));
   });
-  f.give_back();
-  f.finish();
-  e_.write_to(caller);
-  return f.id();
 }
 
 void Interface::report_loop_budget() {
