@@ -1,6 +1,7 @@
 cmake_minimum_required(VERSION 3.25)
-# A folder of src includes only itself and the folders above it in the table of docs/design.md, and is
-# small enough to be looked through; only src/vk and the interop header know Vulkan.
+#A folder of src includes only itself and the folders above it in the table of docs / design.md, \
+    and is
+#small enough to be looked through; only src / vk and the interop header know Vulkan.
 set(most_files 30)
 file(STRINGS ${SOURCE_DIR}/docs/design.md folders REGEX "^\\| `src/[a-z/]+` \\|")
 list(TRANSFORM folders REPLACE "^\\| `src/([a-z/]+)` .*" "\\1")
@@ -55,6 +56,21 @@ foreach(file IN LISTS dispatch_files)
     list(APPEND findings "${file}: ${line} (src/dispatch names no API)")
   endforeach()
 endforeach()
+
+# SPIR-V's opcodes are spelled in src/codegen/spirv alone; everyone else calls what is named there.
+set(opcodes "")
+foreach(file IN LISTS all_files)
+  if(NOT file MATCHES "^codegen/spirv/")
+    file(STRINGS ${SOURCE_DIR}/src/${file} lines REGEX "(^|[^A-Za-z_])(spv::Op[^A-Za-z_]|Op::Op[A-Z]|SpvOp[A-Z])")
+    foreach(line IN LISTS lines)
+      list(APPEND opcodes "src/${file}: ${line}")
+    endforeach()
+  endif()
+endforeach()
+if(opcodes)
+  list(JOIN opcodes "\n  " text)
+  message(FATAL_ERROR "opcodes spelled outside src/codegen/spirv, where InstructionWriter names them:\n  ${text}")
+endif()
 
 # The command uses the public headers, and of the parts only base.
 file(GLOB tool_files ${SOURCE_DIR}/tools/*.h ${SOURCE_DIR}/tools/*.cpp)

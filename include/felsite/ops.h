@@ -1,8 +1,8 @@
-// The operations of the IR: one table per kind, with name, text form, typing rule and purity.
+// The operations of the IR: one table per kind, with name, text form and typing rule.
 //
-// Adding an operation: an enumerator and its row here, its value in src/arithmetic/arithmetic.h,
-// its lowering, and a test. The switches over these enums have no default, so the compiler names
-// every place that was forgotten.
+// Adding an operation: an enumerator here, its row in src/ir/op_tables.h, its value in
+// src/arithmetic/arithmetic.h, its lowering, and a test. The switches over these enums have no
+// default and the tables are checked, so the compiler names every place that was forgotten.
 #pragma once
 
 #include <array>
@@ -116,11 +116,14 @@ struct TypeRule {
   ResultRule result;
 };
 
+enum class OpFamily : std::uint8_t { Arithmetic, Bits, Comparison, Logic };
+
 struct BinaryOpInfo {
   BinaryOp op;
   std::string_view name;    // the function form of the text language, and the word in messages
   std::string_view infix;   // empty where the text language has only the function form
   std::uint8_t precedence;  // of the infix form, higher binds tighter
+  OpFamily family;
   TypeRule rule;
 };
 
@@ -128,6 +131,7 @@ struct UnaryOpInfo {
   UnaryOp op;
   std::string_view name;
   std::string_view prefix;  // "-", "~", "!" or empty
+  bool is_function;         // its value comes from one algorithm, the same on host and device
   TypeRule rule;
 };
 

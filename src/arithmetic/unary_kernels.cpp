@@ -8,9 +8,6 @@
 namespace felsite::arithmetic {
 namespace {
 
-template <UnaryOp op>
-constexpr bool kIsFunction = op >= UnaryOp::Sin&& op <= UnaryOp::Log2;
-
 // The functions have vectorised forms over arrays: the same algorithms, several lanes at a time.
 template <UnaryOp op>
 constexpr auto array_function() -> void (*)(std::span<const float>, std::span<float>) {
@@ -46,8 +43,10 @@ constexpr auto array_function() -> void (*)(std::span<const float>, std::span<fl
 
 template <UnaryOp op, Type type>
 void run_function(void* result, const void* a, std::size_t lanes) {
+  constexpr auto function = array_function<op>();
+  static_assert(function != nullptr, "a function without a row in array_function");
   const std::span out(static_cast<float*>(result), lanes);
-  array_function<op>()(std::span(static_cast<const float*>(a), lanes), out);
+  function(std::span(static_cast<const float*>(a), lanes), out);
   if constexpr (type != Type::F32) {
     for (float& value : out) value = round_to_type<type>(value);
   }
@@ -66,10 +65,10 @@ using UnaryRow = std::array<UnaryKernel, kTypes>;
 template <UnaryOp op>
 constexpr UnaryRow make_unary_row() {
   return by_type<UnaryKernel>([]<Type type>() -> UnaryKernel {
-    constexpr bool admitted = ir::kUnaryOps[static_cast<std::size_t>(op)].rule.operands.has(type);
-    if constexpr (!admitted) {
+    constexpr ir::UnaryOpInfo info = ir::kUnaryOps[static_cast<std::size_t>(op)];
+    if constexpr (!info.rule.operands.has(type)) {
       return nullptr;
-    } else if constexpr (kIsFunction<op>) {
+    } else if constexpr (info.is_function) {
       return &run_function<op, type>;
     } else {
       return &run_unary<op, type>;

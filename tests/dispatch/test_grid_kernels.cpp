@@ -64,7 +64,7 @@ TEST_CASE("what is embedded is what the files say") {
   REQUIRE(std::size(kKernels) == kGridKernelCount);
   for (const NamedKernel& row : kKernels) {
     CAPTURE(row.name);
-    const Result<ir::Program>& embedded = grid_kernel(row.kernel);
+    const auto& embedded = grid_kernel(row.kernel);
     REQUIRE(embedded);
     CHECK(embedded->fingerprint() == ir::parse(kernel_text(row.name))->fingerprint());
     const bool has_many = row.kernel <= GridKernel::Advance;

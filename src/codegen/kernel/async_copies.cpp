@@ -7,7 +7,6 @@
 namespace felsite::codegen {
 
 using ir::NodeKind;
-using spv::Op;
 
 namespace {
 
@@ -63,7 +62,7 @@ void KernelWriter::issue_copy(ir::NodeId id) {
     const Value loaded = buffers_.load(node.ref2, at, IndexBound::Unknown);
     const Value value = lower_select(at < from, lower_literal(e_, copy.type, 0), loaded);
     const auto keep = [&](std::size_t part, Id bits) {
-      e_.store(e_.emit(Op::OpAccessChain, copy.part_pointer, {copy.payload[part], i.id()}), bits);
+      e_.store(e_.function().access(copy.part_pointer, {copy.payload[part], i.id()}), bits);
     };
     keep(0, value.id());
     if (copy.is_pair) keep(1, value.wide().high.id());
@@ -80,8 +79,8 @@ void KernelWriter::finish_copies(ir::NodeId wait) {
       const Word to = e_.as_word(e_.load(e_.type_word(), copy.index));
       each_copied(node.extra, [&](Word i) {
         const auto kept = [&](std::size_t part) {
-          return e_.load(copy.part_type, e_.emit(Op::OpAccessChain, copy.part_pointer,
-                                                 {copy.payload[part], i.id()}));
+          return e_.load(copy.part_type,
+                         e_.function().access(copy.part_pointer, {copy.payload[part], i.id()}));
         };
         const Id low = kept(0);
         const Value value = from_parts(copy.type, low, copy.is_pair ? kept(1) : 0);

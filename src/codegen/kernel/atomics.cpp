@@ -8,37 +8,11 @@ namespace {
 using ir::AtomicOp;
 using ir::Ordering;
 using ir::Type;
-using spv::Op;
 using spv::StorageClass;
 
 constexpr auto kAcquire = spv::MemorySemanticsMask::Acquire;
 constexpr auto kRelease = spv::MemorySemanticsMask::Release;
 constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
-
-Op opcode(AtomicOp op, Type type) {
-  const bool with_sign = is_signed(type);
-  switch (op) {
-    case AtomicOp::Add:
-      return Op::OpAtomicIAdd;
-    case AtomicOp::Sub:
-      return Op::OpAtomicISub;
-    case AtomicOp::Or:
-      return Op::OpAtomicOr;
-    case AtomicOp::And:
-      return Op::OpAtomicAnd;
-    case AtomicOp::Xor:
-      return Op::OpAtomicXor;
-    case AtomicOp::Min:
-      return with_sign ? Op::OpAtomicSMin : Op::OpAtomicUMin;
-    case AtomicOp::Max:
-      return with_sign ? Op::OpAtomicSMax : Op::OpAtomicUMax;
-    case AtomicOp::Exchange:
-      return Op::OpAtomicExchange;
-    case AtomicOp::CompareExchange:
-      return Op::OpAtomicCompareExchange;
-  }
-  return Op::OpNop;
-}
 
 }  // namespace
 
@@ -93,7 +67,7 @@ void Buffers::barrier() {
     semantics |= as_operand(spv::MemorySemanticsMask::MakeAvailable) |
                  as_operand(spv::MemorySemanticsMask::MakeVisible);
   }
-  e_.function().act(Op::OpControlBarrier, {waits.id(), workgroup.id(), e_.word(semantics).id()});
+  e_.function().control_barrier({waits.id(), workgroup.id(), e_.word(semantics).id()});
 }
 
 void Buffers::store_zeros(std::span<const ir::BufferId> buffers) {
@@ -120,35 +94,25 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   const Word scope = atomic_scope(s);
   const Word relaxed = e_.word(0);
   const Id seen = e_.function().local(e_.type_word());
-  const Id first = e_.emit(Op::OpAtomicLoad, e_.type_word(), {place, scope.id(), relaxed.id()});
+  const Id first = e_.function().atomic_load(e_.type_word(), {place, scope.id(), relaxed.id()});
   e_.store(seen, first);
 
-  FunctionWriter& f = e_.function();
-  SpirvModule& m = e_.module();
-  const Id header = m.new_id();
-  const Id body = m.new_id();
-  const Id next = m.new_id();
-  const Id merge = m.new_id();
-  f.branch(header);
-  f.begin(header);
-  f.loop_merge(merge, next);
-  f.branch(body);
-  f.begin(body);
-  const Word before = e_.as_word(e_.load(e_.type_word(), seen));
-  const Value old = value_from_bits(e_, Type::F32, before);
-  const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
-  const Id found = e_.emit(
-      Op::OpAtomicCompareExchange, e_.type_word(),
-      {place, scope.id(), relaxed.id(), relaxed.id(), word_bits_of_value(sum).id(), before.id()});
-  e_.store(seen, found);
-  f.branch(next);
-  f.begin(next);
-  const Flag done = e_.as_word(found) == before;
-  f.leave_unless((!done).id, header, merge);
-  f.begin(merge);
+  Word before;
+  Word found;
+  e_.function().do_while(
+      [&] {
+        before = e_.as_word(e_.load(e_.type_word(), seen));
+        const Value old = value_from_bits(e_, Type::F32, before);
+        const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
+        found = e_.as_word(e_.function().atomic(AtomicOp::CompareExchange, false, e_.type_word(),
+                                                {place, scope.id(), relaxed.id(), relaxed.id(),
+                                                 word_bits_of_value(sum).id(), before.id()}));
+        e_.store(seen, found.id());
+      },
+      [&] { return (!(found == before)).id; });
   // A driver with a loop budget may have left before the exchange.
   if (e_.mask().loop_budget != 0) {
-    e_.when(e_.as_word(found) != before, [&] { interface_.report_loop_budget(); });
+    e_.when(found != before, [&] { interface_.report_loop_budget(); });
   }
   return value_from_bits(e_, Type::F32, before).id();
 }
@@ -163,19 +127,20 @@ Id Buffers::atomic_unchecked(AtomicOp op, Ordering ordering, const Storage& s, W
     if (e_.exact()) return add_float_exactly(s, index, value);
     m.need(spv::Capability::AtomicFloat32AddEXT);
     m.need_extension("SPV_EXT_shader_atomic_float_add");
-    return e_.emit(Op::OpAtomicFAddEXT, s.unit_type,
-                   {pointer(s, index), scope.id(), semantics.id(), value.id()});
+    return e_.function().atomic_add_float(
+        s.unit_type, {pointer(s, index), scope.id(), semantics.id(), value.id()});
   }
   const Id place = pointer(s, index);
   if (op != AtomicOp::CompareExchange) {
-    return e_.emit(opcode(op, value.type), s.unit_type,
-                   {place, scope.id(), semantics.id(), value.id()});
+    return e_.function().atomic(op, is_signed(value.type), s.unit_type,
+                                {place, scope.id(), semantics.id(), value.id()});
   }
   // A failed exchange only reads: it cannot release.
   const bool acquires = ordering != Ordering::Relaxed && ordering != Ordering::Release;
   const Word failed = atomic_semantics(acquires ? Ordering::Acquire : Ordering::Relaxed);
-  return e_.emit(Op::OpAtomicCompareExchange, s.unit_type,
-                 {place, scope.id(), semantics.id(), failed.id(), value.id(), expected->id()});
+  return e_.function().atomic(
+      op, false, s.unit_type,
+      {place, scope.id(), semantics.id(), failed.id(), value.id(), expected->id()});
 }
 
 Value Buffers::atomic(AtomicOp op, Ordering ordering, ir::BufferId buffer, Word index,
@@ -190,7 +155,8 @@ Value Buffers::atomic(AtomicOp op, Ordering ordering, ir::BufferId buffer, Word 
   if (!needs_check(s, bound, true)) return as_value(act());
   const Id type = e_.type_of(value.type);
   const Id zero = lower_literal(e_, value.type, 0).id();
-  return as_value(e_.value_when(index < interface_.length(buffer), type, zero, act));
+  return as_value(
+      e_.function().value_when((index < interface_.length(buffer)).id, type, zero, act));
 }
 
 }  // namespace felsite::codegen

@@ -7,7 +7,6 @@ namespace felsite::codegen {
 namespace {
 
 using ir::Type;
-using spv::Op;
 using spv::StorageClass;
 
 bool is_narrow_integer(Type type) { return ir::kNarrowTypes.has(type); }
@@ -135,32 +134,31 @@ Id Buffers::workgroup_words(std::uint32_t count, const char* name) {
 
 Id Buffers::workgroup_word(Id array, Word index) {
   const Id pointer = e_.module().type_pointer(StorageClass::Workgroup, e_.type_word());
-  return e_.emit(Op::OpAccessChain, pointer, {array, index.id()});
+  return e_.function().access(pointer, {array, index.id()});
 }
 
 Word Buffers::load_workgroup_word(Id array, Word index) {
   const Id from = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.as_word(e_.load(e_.type_word(), from));
-  return e_.as_word(e_.emit(Op::OpLoad, e_.type_word(),
-                            {from, as_operand(spv::MemoryAccessMask::NonPrivatePointer)}));
+  return e_.as_word(e_.function().load(
+      e_.type_word(), {from, as_operand(spv::MemoryAccessMask::NonPrivatePointer)}));
 }
 
 void Buffers::store_workgroup_word(Id array, Word index, Word value) {
   const Id to = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.store(to, value.id());
-  e_.function().act(Op::OpStore,
-                    {to, value.id(), as_operand(spv::MemoryAccessMask::NonPrivatePointer)});
+  e_.function().store({to, value.id(), as_operand(spv::MemoryAccessMask::NonPrivatePointer)});
 }
 
 Id Buffers::pointer(const Storage& s, Word unit) {
-  if (!s.is_block) return e_.emit(Op::OpAccessChain, s.pointer_type, {s.variable, unit.id()});
-  return e_.emit(Op::OpAccessChain, s.pointer_type, {s.variable, e_.word(0).id(), unit.id()});
+  if (!s.is_block) return e_.function().access(s.pointer_type, {s.variable, unit.id()});
+  return e_.function().access(s.pointer_type, {s.variable, e_.word(0).id(), unit.id()});
 }
 
 Id Buffers::load_unit(const Storage& s, Word unit) {
   const Id from = pointer(s, unit);
   if (s.memory_operands == 0) return e_.load(s.unit_type, from);
-  return e_.emit(Op::OpLoad, s.unit_type, {from, s.memory_operands});
+  return e_.function().load(s.unit_type, {from, s.memory_operands});
 }
 
 void Buffers::store_unit(const Storage& s, Word unit, Id value) {
@@ -168,7 +166,7 @@ void Buffers::store_unit(const Storage& s, Word unit, Id value) {
   if (s.memory_operands == 0) {
     e_.store(to, value);
   } else {
-    e_.function().act(Op::OpStore, {to, value, s.memory_operands});
+    e_.function().store({to, value, s.memory_operands});
   }
 }
 
@@ -189,7 +187,7 @@ Value Buffers::load_unchecked(const Storage& s, Type element, Word index) {
   if (s.layout == Layout::Words) {
     word = e_.as_word(load_unit(s, index));
   } else if (s.layout == Layout::Bytes || s.layout == Layout::Halves) {
-    word = e_.as_word(e_.emit(Op::OpUConvert, e_.type_word(), {load_unit(s, index)}));
+    word = e_.as_word(e_.function().convert_integer(e_.type_word(), {load_unit(s, index)}));
     if (is_signed(element)) word = extended(element, word);
   } else {
     const Place place = place_in_word(s.layout, index);
@@ -208,9 +206,10 @@ void Buffers::store_in_word(const Storage& s, Type element, Word index, Word sto
   const Word mask = e_.word(element_mask(element)) << place.shift;
   const Word scope = atomic_scope(s);
   const Word relaxed = e_.word(0);
-  e_.emit(Op::OpAtomicAnd, e_.type_word(), {to, scope.id(), relaxed.id(), (~mask).id()});
-  e_.emit(Op::OpAtomicOr, e_.type_word(),
-          {to, scope.id(), relaxed.id(), (cut(element, stored) << place.shift).id()});
+  e_.function().atomic(ir::AtomicOp::And, false, e_.type_word(),
+                       {to, scope.id(), relaxed.id(), (~mask).id()});
+  e_.function().atomic(ir::AtomicOp::Or, false, e_.type_word(),
+                       {to, scope.id(), relaxed.id(), (cut(element, stored) << place.shift).id()});
 }
 
 void Buffers::store_unchecked(const Storage& s, Type element, Word index, const Value& value) {
@@ -233,7 +232,7 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
     return store_unit(s, index, (narrow ? extended(element, word) : word).id());
   }
   if (s.layout == Layout::Bytes || s.layout == Layout::Halves) {
-    return store_unit(s, index, e_.emit(Op::OpUConvert, s.unit_type, {word.id()}));
+    return store_unit(s, index, e_.function().convert_integer(s.unit_type, {word.id()}));
   }
   store_in_word(s, element, index, word);
 }

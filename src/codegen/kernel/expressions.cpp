@@ -6,7 +6,6 @@ namespace felsite::codegen {
 
 using ir::ExprKind;
 using ir::Type;
-using spv::Op;
 
 // Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
 // What is made of literals only is computed here, by the reference's arithmetic: the folding in
@@ -128,8 +127,8 @@ Value KernelWriter::from_parts(Type type, Id low, Id high) {
 // A pair comes out of a function as a vector.
 Value KernelWriter::from_vector(Type type, Id id) {
   if (!is_wide_integer(type) || e_.has(Feature::Int64)) return from_parts(type, id, 0);
-  const Id low = e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 0});
-  return from_parts(type, low, e_.emit(Op::OpCompositeExtract, e_.type_word(), {id, 1}));
+  const Id low = e_.function().extract(e_.type_word(), {id, 0});
+  return from_parts(type, low, e_.function().extract(e_.type_word(), {id, 1}));
 }
 
 // Persistent: seen by all functions of the kernel.
@@ -215,7 +214,7 @@ Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) 
   }
   const Id callee = op_function(expr.ref);
   const Id type = e_.type_of(expr.type);
-  return from_vector(expr.type, e_.function().emit(Op::OpFunctionCall, type, {callee}, arguments));
+  return from_vector(expr.type, e_.function().call(type, {callee}, arguments));
 }
 
 // An operation is a function of the module. It can call only those declared before it, so the
@@ -229,31 +228,29 @@ Id KernelWriter::op_function(ir::OpId id) {
     const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
     types.insert(types.end(), pair ? 2 : 1, pair ? e_.type_word() : e_.type_of(type));
   }
-  FunctionWriter function(e_.module(), e_.type_of(op.result_type), types);
-  e_.module().name(function.id(), program_.name(op.name));
-  FunctionWriter* const caller = e_.write_to(&function);
-  std::size_t next = 0;
-  for (std::uint32_t i = 0; i < op.param_count; ++i) {
-    const ir::VarId variable = op.first_param + i;
-    const Type type = program_.var(variable).type;
-    const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
-    const Id low = function.param(next++);
-    const Id high = pair ? function.param(next++) : 0;
-    e_.module().name(low, program_.var_name(variable));
-    bound_[variable] = {{}, from_parts(type, low, high)};
-  }
-  statements(op.body);
-  const Value result = evaluate(op.result);
-  Id given = result.id();
-  if (result.is_pair()) {
-    const Id high = result.wide().high.id();
-    given = e_.emit(Op::OpCompositeConstruct, e_.type_word_pair(), {given, high});
-  }
-  function.give_back(given);
-  function.finish();
-  e_.write_to(caller);
-  op_functions_[id] = function.id();
-  return function.id();
+  const auto write_body = [&](FunctionWriter& function, OpenBlock block) {
+    std::size_t next = 0;
+    for (std::uint32_t i = 0; i < op.param_count; ++i) {
+      const ir::VarId variable = op.first_param + i;
+      const Type type = program_.var(variable).type;
+      const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+      const Id low = function.param(next++);
+      const Id high = pair ? function.param(next++) : 0;
+      e_.module().name(low, program_.var_name(variable));
+      bound_[variable] = {{}, from_parts(type, low, high)};
+    }
+    Flow end = statements(std::move(block), op.body);
+    const Value result = evaluate(op.result);
+    Id given = result.id();
+    if (result.is_pair()) {
+      const Id high = result.wide().high.id();
+      given = function.construct(e_.type_word_pair(), {given, high});
+    }
+    function.emit_return(std::move(*end), given);  // an operation has no return but this one
+  };
+  op_functions_[id] =
+      e_.write_function(program_.name(op.name), e_.type_of(op.result_type), types, write_body);
+  return op_functions_[id];
 }
 
 }  // namespace felsite::codegen

@@ -5,7 +5,6 @@
 namespace felsite::codegen {
 namespace {
 
-using spv::Op;
 using spv::StorageClass;
 
 // As many parameters as there could be; which of them are used is known only at the end.
@@ -76,15 +75,14 @@ Word Interface::builtin(Slot slot, std::uint32_t axis) {
   FunctionWriter& f = e_.function();
   Id& known = f.cached(static_cast<std::size_t>(slot) * 3 + axis);
   if (known == 0) {
-    const Id variable = builtin_variable(slot);
-    if (slot == Slot::LocalIndex) {
-      known = f.emit_at_start(Op::OpLoad, e_.type_word(), {variable});
-    } else {
-      SpirvModule& m = e_.module();
-      const Id pointer = m.type_pointer(StorageClass::Input, e_.type_word());
-      const Id place = f.emit_at_start(Op::OpAccessChain, pointer, {variable, e_.word(axis).id()});
-      known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
-    }
+    Id place = builtin_variable(slot);
+    known = f.at_start([&] {
+      if (slot != Slot::LocalIndex) {
+        const Id pointer = e_.module().type_pointer(StorageClass::Input, e_.type_word());
+        place = f.access(pointer, {place, e_.word(axis).id()});
+      }
+      return f.load(e_.type_word(), {place});
+    });
   }
   return e_.as_word(known);
 }
@@ -160,8 +158,8 @@ Word Interface::workgroup_size(std::uint32_t axis) {
 Word Interface::workgroup_invocations() {
   size_constant();
   SpirvModule& m = e_.module();
-  const Id plane = m.spec_operation(e_.type_word(), Op::OpIMul, size_parts_[0], size_parts_[1]);
-  return e_.as_word(m.spec_operation(e_.type_word(), Op::OpIMul, plane, size_parts_[2]));
+  const Id plane = m.spec_product(e_.type_word(), size_parts_[0], size_parts_[1]);
+  return e_.as_word(m.spec_product(e_.type_word(), plane, size_parts_[2]));
 }
 
 Word Interface::length(ir::BufferId buffer) {
@@ -179,9 +177,10 @@ Word Interface::parameter(Parameter wanted) {
   Id& known = f.parameter(index);
   if (known == 0) {
     const Id pointer = m.type_pointer(parameter_storage_, e_.type_word());
-    const Id place = f.emit_at_start(Op::OpAccessChain, pointer,
-                                     {parameter_block_, e_.word(0).id(), e_.word(index).id()});
-    known = f.emit_at_start(Op::OpLoad, e_.type_word(), {place});
+    known = f.at_start([&] {
+      const Id place = f.access(pointer, {parameter_block_, e_.word(0).id(), e_.word(index).id()});
+      return f.load(e_.type_word(), {place});
+    });
   }
   return e_.as_word(known);
 }
@@ -190,12 +189,12 @@ Id Interface::status_word(Word index) {
   SpirvModule& m = e_.module();
   if (status_ == 0) status_ = m.new_id();
   const Id pointer = m.type_pointer(StorageClass::StorageBuffer, e_.type_word());
-  return e_.emit(Op::OpAccessChain, pointer, {status_, e_.word(0).id(), index.id()});
+  return e_.function().access(pointer, {status_, e_.word(0).id(), index.id()});
 }
 
 Word Interface::status_length() {
   if (status_ == 0) status_ = e_.module().new_id();
-  return e_.as_word(e_.emit(Op::OpArrayLength, e_.type_word(), {status_, 0}));
+  return e_.as_word(e_.function().array_length(e_.type_word(), {status_, 0}));
 }
 
 namespace {
@@ -207,15 +206,17 @@ Word status_scope(Emitter& e) {
 
 }  // namespace
 
-void Interface::raise_status(Word index, Word key) {
-  e_.emit(Op::OpAtomicUMax, e_.type_word(),
-          {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()});
+// Gives what was there before.
+Word Interface::raise_status(Word index, Word key) {
+  return e_.as_word(
+      e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
+                           {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()}));
 }
 
 // Atomic, as several invocations may set it to the same.
 void Interface::set_status(Word index, Word value) {
-  e_.function().act(Op::OpAtomicStore,
-                    {status_word(index), status_scope(e_).id(), e_.word(0).id(), value.id()});
+  e_.function().atomic_store(
+      {status_word(index), status_scope(e_).id(), e_.word(0).id(), value.id()});
 }
 
 // The complement of the linear index. A grid in one workgroup never has an index that is too large.
@@ -234,36 +235,30 @@ Word Interface::status_key() {
 // Who is lower than all that reported before tells everything; who is not never counts.
 template <class More>
 Id Interface::write_report(const char* name, std::span<const Id> params, More more) {
-  FunctionWriter f(e_.module(), e_.type_void(), params);
-  e_.module().name(f.id(), name);
-  FunctionWriter* const caller = e_.write_to(&f);
-  const Word length = status_length();
-  const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
-  Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
-  if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
-  e_.when(counts, [&] {
-    const Word key = status_key();
-    const Word before = e_.as_word(e_.emit(Op::OpAtomicUMax, e_.type_word(),
-                                           {status_word(e_.word(StatusWords::kKey)),
-                                            status_scope(e_).id(), e_.word(0).id(), key.id()}));
-    e_.when(before < key, [&] {
-      set_status(length - StatusWords::kTakenFromEnd, e_.word(1));
-      set_status(e_.word(StatusWords::kWidth), grid(0) * workgroup_size(0));
-      set_status(e_.word(StatusWords::kHeight), grid(1) * workgroup_size(1));
-      more(f, key);
+  return e_.write_function(name, e_.type_void(), params, [&](FunctionWriter& f, OpenBlock block) {
+    const Word length = status_length();
+    const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
+    Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
+    if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
+    e_.when(counts, [&] {
+      const Word key = status_key();
+      const Word before = raise_status(e_.word(StatusWords::kKey), key);
+      e_.when(before < key, [&] {
+        set_status(length - StatusWords::kTakenFromEnd, e_.word(1));
+        set_status(e_.word(StatusWords::kWidth), grid(0) * workgroup_size(0));
+        set_status(e_.word(StatusWords::kHeight), grid(1) * workgroup_size(1));
+        more(f, key);
+      });
     });
+    f.emit_return(std::move(block));
   });
-  f.give_back();
-  f.finish();
-  e_.write_to(caller);
-  return f.id();
 }
 
 void Interface::report_loop_budget() {
   if (budget_function_ == 0) {
     budget_function_ = write_report("report_loop_budget", {}, [](FunctionWriter&, Word) {});
   }
-  e_.emit(Op::OpFunctionCall, e_.type_void(), {budget_function_});
+  e_.function().call(e_.type_void(), {budget_function_});
 }
 
 void Interface::report_trap(std::uint32_t tag, Word address) {
@@ -278,14 +273,14 @@ void Interface::report_trap(std::uint32_t tag, Word address) {
       }
     });
   }
-  e_.emit(Op::OpFunctionCall, e_.type_void(), {trap_function_, e_.word(tag).id(), address.id()});
+  e_.function().call(e_.type_void(), {trap_function_, e_.word(tag).id(), address.id()});
 }
 
 // A barrier stands before this and before the next report, so the load need not be atomic.
 Flag Interface::has_report() {
   const Id place = status_word(e_.word(StatusWords::kKey));
   const auto shared = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
-  const Id key = e_.has(Feature::MemoryModel) ? e_.emit(Op::OpLoad, e_.type_word(), {place, shared})
+  const Id key = e_.has(Feature::MemoryModel) ? e_.function().load(e_.type_word(), {place, shared})
                                               : e_.load(e_.type_word(), place);
   return e_.as_word(key) != 0U;
 }

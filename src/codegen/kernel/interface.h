@@ -56,7 +56,7 @@ class Interface {
   Id size_constant();
   Id status_word(Word index);
   Word status_length();
-  void raise_status(Word index, Word key);
+  Word raise_status(Word index, Word key);
   void set_status(Word index, Word value);
   Word status_key();
   template <class More>

@@ -11,7 +11,6 @@
 namespace felsite::codegen {
 
 using ir::NodeKind;
-using spv::Op;
 
 namespace {
 
@@ -59,7 +58,8 @@ void KernelWriter::share_counts() {
       e_.store(told_counts_[i], count.id());
       const Id place = buffers_.workgroup_word(shared_counts_, e_.word(i));
       const Word scope = e_.word(static_cast<std::uint32_t>(spv::Scope::Workgroup));
-      e_.emit(Op::OpAtomicUMax, e_.type_word(), {place, scope.id(), e_.word(0).id(), count.id()});
+      e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
+                           {place, scope.id(), e_.word(0).id(), count.id()});
     });
   }
 }

@@ -7,8 +7,6 @@
 
 namespace felsite::codegen {
 
-using spv::Op;
-
 // Each element of the buffer, by one of the lanes.
 template <class Body>
 void KernelWriter::each_shared(ir::BufferId buffer, Body body) {
@@ -78,15 +76,15 @@ void KernelWriter::begin_iterations(const IterationLoop& loop) {
 
 // A function of its own, so that an invocation that returns from it comes to the next iteration.
 void KernelWriter::write_iteration() {
-  if (plan_.runs.needed) return write_whole();
-  FunctionWriter iteration(e_.module(), e_.type_void(), {});
-  e_.module().name(iteration.id(), "iteration");
-  FunctionWriter* const caller = e_.write_to(&iteration);
-  write_whole();
-  if (iteration.open()) iteration.give_back();
-  iteration.finish();
-  e_.write_to(caller);
-  e_.emit(Op::OpFunctionCall, e_.type_void(), {iteration.id()});
+  if (plan_.runs.needed) {
+    if (program_.facts().has_async) make_copies();
+    return write_runs(plan_.nodes);
+  }
+  const Id iteration =
+      e_.write_function("iteration", e_.type_void(), {}, [&](FunctionWriter& f, OpenBlock block) {
+        if (Flow end = write_whole(std::move(block))) f.emit_return(std::move(*end));
+      });
+  e_.function().call(e_.type_void(), {iteration});
 }
 
 void KernelWriter::end_iteration(const IterationLoop& loop) {

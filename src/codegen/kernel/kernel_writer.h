@@ -71,16 +71,17 @@ class KernelWriter {
   Value from_vector(ir::Type type, Id id);
 
   // statements.cpp
-  void statements(ir::NodeRange range);
-  void statement(ir::NodeId id);
-  void branch(ir::NodeId id);
-  void loop(ir::NodeId id);
-  void loop_trips(ir::NodeId id, Word from, Word to);
-  void leave();
-  void trap(ir::NodeId id);
+  Flow write_entry(OpenBlock block);
+  Flow write_whole(OpenBlock block);
+  Flow statements(OpenBlock block, ir::NodeRange range);
+  Flow statement(OpenBlock block, ir::NodeId id);
+  Flow branch(OpenBlock block, ir::NodeId id);
+  Flow loop(OpenBlock block, ir::NodeId id);
+  Flow loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to);
+  void leave(OpenBlock block);
+  void trap(OpenBlock block, ir::NodeId id);
   void mark_line(ir::NodeId id);
   void check_loop_ended(Word index, Word to);
-  void write_whole();
 
   // runs.cpp: barriers behind divergent returns
   void write_runs(ir::NodeRange range);

@@ -14,7 +14,6 @@ namespace felsite::codegen {
 
 using ir::ExprKind;
 using ir::NodeKind;
-using spv::Op;
 
 namespace {
 
@@ -59,7 +58,7 @@ Id KernelWriter::new_variable_per_turn(Id type) {
 
 Id KernelWriter::at_turn(Id variable, Id type) {
   const Id pointer = e_.module().type_pointer(spv::StorageClass::Private, type);
-  return e_.emit(Op::OpAccessChain, pointer, {variable, e_.load(e_.type_word(), turn_)});
+  return e_.function().access(pointer, {variable, e_.load(e_.type_word(), turn_)});
 }
 
 // Whether the invocation at work has not returned yet: where that is kept.
@@ -111,17 +110,14 @@ void KernelWriter::write_runs(ir::NodeRange range) {
 
 void KernelWriter::write_run(ir::NodeRange range) {
   if (range.empty()) return;
-  FunctionWriter run(e_.module(), e_.type_bool(), {});
-  e_.module().name(run.id(), "run");
-  FunctionWriter* const caller = e_.write_to(&run);
-  const std::vector<OpenLoop> loops_of_caller = std::exchange(open_loops_, {});
-  statements(range);
-  open_loops_ = loops_of_caller;
-  if (run.open()) run.give_back(e_.flag(true).id);
-  run.finish();
-  e_.write_to(caller);
-  while_running(
-      [&] { e_.store(running(), e_.emit(Op::OpFunctionCall, e_.type_bool(), {run.id()})); });
+  const Id run =
+      e_.write_function("run", e_.type_bool(), {}, [&](FunctionWriter& f, OpenBlock block) {
+        const std::vector<OpenLoop> loops_of_caller = std::exchange(open_loops_, {});
+        Flow end = statements(std::move(block), range);
+        open_loops_ = loops_of_caller;
+        if (end) f.emit_return(std::move(*end), e_.flag(true).id);
+      });
+  while_running([&] { e_.store(running(), e_.function().call(e_.type_bool(), {run})); });
 }
 
 void KernelWriter::write_barrier_construct(ir::NodeId id) {
@@ -143,20 +139,13 @@ void KernelWriter::write_barrier_construct(ir::NodeId id) {
   }
   if (node.kind != NodeKind::If) return write_runs(program_.then_body(id));
   const Flag condition = agreed(node.args[0]) != 0U;
-  FunctionWriter& f = e_.function();
-  const Id then_block = e_.module().new_id();
-  const Id else_block = e_.module().new_id();
-  const Id merge = e_.module().new_id();
-  f.branch_if(condition.id, then_block, else_block, merge);
-  f.begin(then_block);
-  write_runs(program_.then_body(id));
-  f.branch(merge);
-  f.begin(else_block);
-  const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
-  write_runs(program_.else_body(id));
-  trapped_in_segment_ = trapped_in_segment_ || trapped;
-  f.branch(merge);
-  f.begin(merge);
+  e_.function().either(
+      condition.id, [&] { write_runs(program_.then_body(id)); },
+      [&] {
+        const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
+        write_runs(program_.else_body(id));
+        trapped_in_segment_ = trapped_in_segment_ || trapped;
+      });
   end_segment_at(id);
 }
 
@@ -204,20 +193,18 @@ Word KernelWriter::word_of(ir::ExprId root) {
 
 // Ids are those of the turn in which a function is called.
 Word KernelWriter::word_at_turn(ir::ExprId root) {
-  FunctionWriter function(e_.module(), e_.type_word(), {});
-  e_.module().name(function.id(), "agreed");
-  FunctionWriter* const caller = e_.write_to(&function);
-  function.give_back(word_of(root).id());
-  function.finish();
-  e_.write_to(caller);
-  return e_.as_word(e_.emit(Op::OpFunctionCall, e_.type_word(), {function.id()}));
+  const Id function =
+      e_.write_function("agreed", e_.type_word(), {}, [&](FunctionWriter& f, OpenBlock block) {
+        f.emit_return(std::move(block), word_of(root).id());
+      });
+  return e_.as_word(e_.function().call(e_.type_word(), {function}));
 }
 
 // Atomic, as several lanes may tell the same at once.
 void KernelWriter::tell(Id words, Word index, Word value) {
   const Id place = buffers_.workgroup_word(words, index);
-  e_.function().act(Op::OpAtomicStore, {place, e_.word(as_operand(spv::Scope::Workgroup)).id(),
-                                        e_.word(0).id(), value.id()});
+  e_.function().atomic_store(
+      {place, e_.word(as_operand(spv::Scope::Workgroup)).id(), e_.word(0).id(), value.id()});
 }
 
 Word KernelWriter::told(Id words, Word index) { return buffers_.load_workgroup_word(words, index); }

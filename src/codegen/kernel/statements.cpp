@@ -6,7 +6,6 @@
 namespace felsite::codegen {
 
 using ir::NodeKind;
-using spv::Op;
 
 KernelWriter::KernelWriter(Emitter& emitter, Interface& interface, Buffers& buffers,
                            const Segment& segment, const Plan& plan, const LowerOptions& options)
@@ -25,11 +24,16 @@ KernelWriter::KernelWriter(Emitter& emitter, Interface& interface, Buffers& buff
 }
 
 Id KernelWriter::write() {
-  FunctionWriter main(e_.module(), e_.type_void(), {});
-  e_.module().name(main.id(), program_.name());
-  constexpr std::size_t kWordsForRow = 6;
-  main.expect_words(program_.exprs().size() * kWordsForRow);
-  e_.write_to(&main);
+  return e_.write_function(program_.name(), e_.type_void(), {},
+                           [&](FunctionWriter& main, OpenBlock block) {
+                             constexpr std::size_t kWordsForRow = 6;
+                             main.expect_words(program_.exprs().size() * kWordsForRow);
+                             if (Flow end = write_entry(std::move(block)))
+                               main.emit_return(std::move(*end));
+                           });
+}
+
+Flow KernelWriter::write_entry(OpenBlock block) {
   if (plan_.turns > 1) {
     turn_ = new_variable(e_.type_word(), true);
     e_.module().name(turn_, "turn");
@@ -43,32 +47,27 @@ Id KernelWriter::write() {
   }
   if (segment_.one_workgroup && segment_.one_workgroup->iterations) {
     write_iterations(*segment_.one_workgroup->iterations);
-  } else {
-    buffers_.zero_workgroup_memory(plan_.zeroed);
-    write_whole();
+    return block;
   }
-  if (main.open()) main.give_back();
-  main.finish();
-  e_.write_to(nullptr);
-  return main.id();
+  buffers_.zero_workgroup_memory(plan_.zeroed);
+  return write_whole(std::move(block));
 }
 
 // The program from its start to its end, once.
-void KernelWriter::write_whole() {
+Flow KernelWriter::write_whole(OpenBlock block) {
   if (program_.facts().has_async) make_copies();
-  if (plan_.runs.needed) {
-    write_runs(plan_.nodes);
-  } else {
-    statements(plan_.nodes);
-  }
+  if (!plan_.runs.needed) return statements(std::move(block), plan_.nodes);
+  write_runs(plan_.nodes);
+  return block;
 }
 
 // What follows a construct that nothing comes out of is never reached, and not written.
-void KernelWriter::statements(ir::NodeRange range) {
-  for (ir::NodeId id = range.begin; id < range.end && e_.function().open();
-       id = program_.node(id).end) {
-    statement(id);
+Flow KernelWriter::statements(OpenBlock block, ir::NodeRange range) {
+  Flow flow = std::move(block);
+  for (ir::NodeId id = range.begin; id < range.end && flow; id = program_.node(id).end) {
+    flow = statement(std::move(*flow), id);
   }
+  return flow;
 }
 
 void KernelWriter::mark_line(ir::NodeId id) {
@@ -77,7 +76,7 @@ void KernelWriter::mark_line(ir::NodeId id) {
   e_.function().line(source_file_, at.line, at.column);
 }
 
-void KernelWriter::statement(ir::NodeId id) {
+Flow KernelWriter::statement(OpenBlock block, ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   mark_line(id);
   switch (node.kind) {
@@ -101,18 +100,15 @@ void KernelWriter::statement(ir::NodeId id) {
       break;
     }
     case NodeKind::If:
-      branch(id);
-      break;
+      return branch(std::move(block), id);
     case NodeKind::Loop:
-      loop(id);
-      break;
+      return loop(std::move(block), id);
     case NodeKind::Return:
-      leave();
-      break;
+      leave(std::move(block));
+      return std::nullopt;
     case NodeKind::Block:
     case NodeKind::Region:
-      statements(program_.then_body(id));
-      break;
+      return statements(std::move(block), program_.then_body(id));
     case NodeKind::Barrier:
       write_barrier(id);
       break;
@@ -124,8 +120,8 @@ void KernelWriter::statement(ir::NodeId id) {
       finish_copies(id);
       break;
     case NodeKind::Trap:
-      trap(id);
-      break;
+      trap(std::move(block), id);
+      return std::nullopt;
     case NodeKind::IndirectDispatch:  // a matter of how the kernel is launched
     case NodeKind::Resume:            // a mark for the host
       break;
@@ -135,57 +131,45 @@ void KernelWriter::statement(ir::NodeId id) {
     case NodeKind::Broadcast:
       break;  // refused by check_requirements
   }
+  return block;
 }
 
-void KernelWriter::branch(ir::NodeId id) {
-  FunctionWriter& f = e_.function();
+Flow KernelWriter::branch(OpenBlock block, ir::NodeId id) {
   end_segment_at(id);
   const Value condition = evaluate(program_.node(id).args[0]);
   const ir::NodeRange otherwise = program_.else_body(id);
-  const Id then_block = e_.module().new_id();
-  const Id merge = e_.module().new_id();
-  const Id else_block = otherwise.empty() ? merge : e_.module().new_id();
-  f.branch_if(condition.id(), then_block, else_block, merge);
-  bool comes_out = otherwise.empty();
-  f.begin(then_block);
-  statements(program_.then_body(id));
-  if (f.open()) {
-    comes_out = true;
-    f.branch(merge);
-  }
-  if (!otherwise.empty()) {
-    f.begin(else_block);
-    const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
-    statements(otherwise);
-    trapped_in_segment_ = trapped_in_segment_ || trapped;
-    if (f.open()) {
-      comes_out = true;
-      f.branch(merge);
-    }
-  }
-  f.begin(merge);
-  if (!comes_out) return f.unreachable();
-  end_segment_at(id);
+  Flow flow = e_.function().branch(
+      std::move(block), condition.id(), !otherwise.empty(),
+      [&](OpenBlock inside) { return statements(std::move(inside), program_.then_body(id)); },
+      [&](OpenBlock inside) {
+        const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
+        Flow end = statements(std::move(inside), otherwise);
+        trapped_in_segment_ = trapped_in_segment_ || trapped;
+        return end;
+      });
+  if (flow) end_segment_at(id);
+  return flow;
 }
 
-void KernelWriter::loop(ir::NodeId id) {
+Flow KernelWriter::loop(OpenBlock block, ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   const Word from = evaluate(node.args[0]).word();
   const Word to = evaluate(node.args[1]).word();
   end_segment_at(id);
-  loop_trips(id, from, to);
-  if (e_.function().open()) end_segment_at(id);
+  Flow flow = loop_trips(std::move(block), id, from, to);
+  if (flow) end_segment_at(id);
+  return flow;
 }
 
 // A trip of an unrolled loop, whose bounds are constants, is several of the body's; what is left
 // over follows it.
-void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
+Flow KernelWriter::loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to) {
   const ir::Node& node = program_.node(id);
-  const ir::NodeRange body = program_.then_body(id);
-  const auto trip = [&](Word index) {
+  const auto trip = [&](OpenBlock inside, Word index) {
     bind(node.ref, {ir::Type::U32, index});
-    statements(body);
-    if (e_.function().open()) end_segment_at(id);
+    Flow flow = statements(std::move(inside), program_.then_body(id));
+    if (flow) end_segment_at(id);
+    return flow;
   };
   const std::uint32_t copies = plan_.loops.unrolled[id];
   Word rolled_end = to;
@@ -193,24 +177,28 @@ void KernelWriter::loop_trips(ir::NodeId id, Word from, Word to) {
     const std::uint32_t count = to.constant - from.constant;
     rolled_end = e_.word(to.constant - count % copies);
   }
-  const Word ended = e_.repeat(from, rolled_end, e_.word(copies), [&](Word index) {
-    if (e_.module().names_kept()) {
-      e_.module().name(index.id(), program_.var_name(node.ref));
-    }
-    open_loops_.push_back({id, from, index});
-    for (std::uint32_t copy = 0; copy < copies && e_.function().open(); ++copy) {
-      trip(index + copy);
-    }
-    open_loops_.pop_back();
-  });
+  const Word ended =
+      e_.repeat(from, rolled_end, e_.word(copies), [&](OpenBlock inside, Word index) {
+        if (e_.module().names_kept()) {
+          e_.module().name(index.id(), program_.var_name(node.ref));
+        }
+        open_loops_.push_back({id, from, index});
+        Flow flow = std::move(inside);
+        for (std::uint32_t copy = 0; copy < copies && flow; ++copy) {
+          flow = trip(std::move(*flow), index + copy);
+        }
+        open_loops_.pop_back();
+        return flow;
+      });
   count_trips(id, from, ended);
   check_loop_ended(ended, rolled_end);
+  Flow flow = std::move(block);
   if (copies > 1) {
-    for (std::uint32_t rest = rolled_end.constant; rest != to.constant && e_.function().open();
-         ++rest) {
-      trip(e_.word(rest));
+    for (std::uint32_t rest = rolled_end.constant; rest != to.constant && flow; ++rest) {
+      flow = trip(std::move(*flow), e_.word(rest));
     }
   }
+  return flow;
 }
 
 // A driver with a loop budget leaves the loop although there are trips to go.
@@ -220,16 +208,16 @@ void KernelWriter::check_loop_ended(Word index, Word to) {
 }
 
 // In a run, the caller learns that the invocation is through.
-void KernelWriter::leave() {
+void KernelWriter::leave(OpenBlock block) {
   count_open_loops();
   if (plan_.runs.needed) {
-    e_.function().give_back(e_.flag(false).id);
+    e_.function().emit_return(std::move(block), e_.flag(false).id);
   } else {
-    e_.function().give_back();
+    e_.function().emit_return(std::move(block));
   }
 }
 
-void KernelWriter::trap(ir::NodeId id) {
+void KernelWriter::trap(OpenBlock block, ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   const std::string tag(program_.name(node.name));
   auto found = std::ranges::find(trap_tags_, tag);
@@ -238,7 +226,7 @@ void KernelWriter::trap(ir::NodeId id) {
   const Value address = evaluate(node.args[0]);
   interface_.report_trap(index, address.word());
   trapped_in_segment_ = true;
-  leave();
+  leave(std::move(block));
 }
 
 }  // namespace felsite::codegen

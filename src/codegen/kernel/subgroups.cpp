@@ -6,7 +6,6 @@ namespace felsite::codegen {
 
 using ir::ReduceOp;
 using ir::Type;
-using spv::Op;
 
 namespace {
 
@@ -29,26 +28,6 @@ ir::BinaryOp binary_of(ReduceOp op, Type type) {
       return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
   }
   return ir::BinaryOp::Add;
-}
-
-Op native_reduction(ReduceOp op, bool with_sign) {
-  switch (op) {
-    case ReduceOp::Add:
-      return Op::OpGroupNonUniformIAdd;
-    case ReduceOp::Mul:
-      return Op::OpGroupNonUniformIMul;
-    case ReduceOp::Min:
-      return with_sign ? Op::OpGroupNonUniformSMin : Op::OpGroupNonUniformUMin;
-    case ReduceOp::Max:
-      return with_sign ? Op::OpGroupNonUniformSMax : Op::OpGroupNonUniformUMax;
-    case ReduceOp::And:
-      return Op::OpGroupNonUniformBitwiseAnd;
-    case ReduceOp::Or:
-      return Op::OpGroupNonUniformBitwiseOr;
-    case ReduceOp::Xor:
-      return Op::OpGroupNonUniformBitwiseXor;
-  }
-  return Op::OpNop;
 }
 
 }  // namespace
@@ -76,9 +55,9 @@ Value KernelWriter::native_ballot(Flag condition) {
   e_.module().need(spv::Capability::GroupNonUniformBallot);
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const Id type = e_.module().type_vector(e_.type_word(), 4);
-  const Id votes = e_.emit(Op::OpGroupNonUniformBallot, type, {scope.id(), condition.id});
-  const Word low = e_.as_word(e_.emit(Op::OpCompositeExtract, e_.type_word(), {votes, 0}));
-  const Word high = e_.as_word(e_.emit(Op::OpCompositeExtract, e_.type_word(), {votes, 1}));
+  const Id votes = e_.function().group_ballot(type, {scope.id(), condition.id});
+  const Word low = e_.as_word(e_.function().extract(e_.type_word(), {votes, 0}));
+  const Word high = e_.as_word(e_.function().extract(e_.type_word(), {votes, 1}));
   return {Type::U64, wide(low, high)};
 }
 
@@ -88,7 +67,7 @@ Value KernelWriter::lane_value(const Value& value, Word lane) {
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const auto shuffled = [&](Word word) {
     return e_.as_word(
-        e_.emit(Op::OpGroupNonUniformShuffle, e_.type_word(), {scope.id(), word.id(), lane.id()}));
+        e_.function().group_shuffle(e_.type_word(), {scope.id(), word.id(), lane.id()}));
   };
   const auto shuffled_wide = [&](Wide wide_value) {
     const Word low = shuffled(low_word(wide_value));
@@ -124,9 +103,8 @@ Value KernelWriter::native_reduce(ReduceOp op, const Value& value) {
     const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
     const Word operand =
         type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
-    const Word result =
-        e_.as_word(e_.emit(native_reduction(op, is_signed(type)), e_.type_word(),
-                           {scope.id(), as_operand(spv::GroupOperation::Reduce), operand.id()}));
+    const Word result = e_.as_word(
+        e_.function().group_reduce(op, is_signed(type), e_.type_word(), scope.id(), operand.id()));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
   }
   const Wide active = native_ballot(e_.flag(true)).wide();

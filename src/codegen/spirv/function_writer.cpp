@@ -3,7 +3,7 @@
 namespace felsite::codegen {
 
 FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types)
-    : module_(module), id_(module.new_id()) {
+    : InstructionWriter(module), id_(module.new_id()) {
   const Id type = module.type_function(result_type, param_types);
   head_.add(spv::Op::OpFunction, {result_type, id_, 0, type});
   for (const Id param_type : param_types) {
@@ -11,7 +11,7 @@ FunctionWriter::FunctionWriter(SpirvModule& module, Id result_type, std::span<co
     head_.add(spv::Op::OpFunctionParameter, {param_type, params_.back()});
   }
   entry_ = module.new_id();
-  // What is read at the start stands in a block of its own, so that it dominates all others.
+  // What is read at the start has its own block, which dominates all others.
   first_ = module.new_id();
   block_ = first_;
   body_.add(spv::Op::OpLabel, {block_});
@@ -25,28 +25,7 @@ Id FunctionWriter::local(Id type) {
   return id;
 }
 
-Id FunctionWriter::emit_into(Instructions& where, spv::Op op, Id type,
-                             std::initializer_list<std::uint32_t> first,
-                             std::span<const std::uint32_t> rest) {
-  const Id id = module_.new_id();
-  where.add_with_result(op, type, id, first, rest);
-  return id;
-}
-
-void FunctionWriter::begin(Id label) {
-  assert(!open_);
-  body_.add(spv::Op::OpLabel, {label});
-  block_ = label;
-  open_ = true;
-}
-
-void FunctionWriter::branch_if(Id condition, Id if_true, Id if_false, Id merge) {
-  act(spv::Op::OpSelectionMerge, {merge, 0});
-  terminate(spv::Op::OpBranchConditional, {condition, if_true, if_false});
-}
-
 void FunctionWriter::finish() {
-  assert(!open_);
   head_.add(spv::Op::OpLabel, {entry_});
   head_.append(variables_);
   head_.append(prologue_);

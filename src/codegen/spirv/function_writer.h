@@ -1,21 +1,48 @@
-// One SPIR-V function in the making. It writes what it is told, block after block.
+// One SPIR-V function in the making: its blocks, in the structured forms that SPIR-V asks for.
 #pragma once
 
 #include <array>
 #include <cassert>
-#include <initializer_list>
+#include <exception>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "codegen/spirv/spirv_module.h"
+#include "codegen/spirv/instruction_writer.h"
 
 namespace felsite::codegen {
 
 // Values that are read once, at the start of a function that uses them.
 inline constexpr std::size_t kCachedValues = 18;
 
-class FunctionWriter {
+// Says that control reaches the place where a function is being written. The instruction that ends
+// the block consumes it: no block is ended twice, and none is left without an end.
+class OpenBlock {
+ public:
+  OpenBlock(OpenBlock&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  OpenBlock& operator=(OpenBlock&& other) noexcept {
+    assert(!held_);
+    held_ = std::exchange(other.held_, false);
+    return *this;
+  }
+  ~OpenBlock() { assert(!held_ || std::uncaught_exceptions() != 0); }
+
+ private:
+  friend class FunctionWriter;
+  OpenBlock() = default;
+  void consume() {
+    assert(held_);
+    held_ = false;
+  }
+
+  bool held_ = true;
+};
+
+// Of something that was written: none where control never comes to its end.
+using Flow = std::optional<OpenBlock>;
+
+class FunctionWriter : public InstructionWriter {
  public:
   FunctionWriter(SpirvModule& module, Id result_type, std::span<const Id> param_types);
 
@@ -28,60 +55,36 @@ class FunctionWriter {
   // A variable of this function.
   Id local(Id type);
 
-  // An instruction with a result, here or at the start of the function.
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return emit_into(at_start_ ? prologue_ : body_, op, type, operands, {});
-  }
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> first,
-          std::span<const std::uint32_t> rest) {
-    return emit_into(body_, op, type, first, rest);
-  }
-  Id emit_at_start(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return emit_into(prologue_, op, type, operands, {});
-  }
-  // All that `body` emits, at the start of the function.
-  template <class Body>
-  auto at_start(Body body) {
-    const bool before = std::exchange(at_start_, true);
-    const auto result = body();
-    at_start_ = before;
-    return result;
-  }
-  // With a result whose id is known before: it is referred to ahead of its place.
-  void emit_as(Id result, spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    assert(open_);
-    body_.add_with_result(op, type, result, operands, {});
-  }
-  // Values and the blocks they come from, in turns.
-  void phi(Id type, Id result, std::initializer_list<Id> sources) {
-    emit_as(result, spv::Op::OpPhi, type, sources);
-  }
-  // An instruction without one.
-  void act(spv::Op op, std::initializer_list<std::uint32_t> operands) {
-    assert(open_);
-    body_.add(op, operands);
-  }
+  // The first block of the body; asked for once.
+  OpenBlock start() { return {}; }
+  void emit_return(OpenBlock block) { terminate(block, spv::Op::OpReturn, {}); }
+  void emit_return(OpenBlock block, Id value) { terminate(block, spv::Op::OpReturnValue, {value}); }
 
-  // The block that is being written; after a terminator there is none until `begin`.
-  bool open() const { return open_; }
-  Id block() const { return block_; }
-  void begin(Id label);
-  void branch(Id target) { terminate(spv::Op::OpBranch, {target}); }
-  // Both ways, with the place where they meet again.
-  void branch_if(Id condition, Id if_true, Id if_false, Id merge);
-  // Out of a loop's condition: the merge block belongs to the loop.
-  void leave_unless(Id condition, Id body, Id merge) {
-    terminate(spv::Op::OpBranchConditional, {condition, body, merge});
-  }
-  void loop_merge(Id merge, Id continue_target) {
-    act(spv::Op::OpLoopMerge, {merge, continue_target, 0});
-  }
-  void give_back() { terminate(spv::Op::OpReturn, {}); }
-  void give_back(Id value) { terminate(spv::Op::OpReturnValue, {value}); }
-  void unreachable() { terminate(spv::Op::OpUnreachable, {}); }
-  void line(Id file, std::uint32_t line, std::uint32_t column) {
-    if (open_) body_.add(spv::Op::OpLine, {file, line, column});
-  }
+  // Both ways of a branch; the second one may be missing. Each takes its block and gives what
+  // comes out of it.
+  template <class Then, class Else>
+  Flow branch(OpenBlock block, Id condition, bool has_else, Then then, Else otherwise);
+
+  // What follows always comes out again, so nobody has to hold the block meanwhile.
+
+  // Writes `body()` under the condition.
+  template <class Body>
+  void when(Id condition, Body body);
+  // The value of `body()` under the condition, else `otherwise`.
+  template <class Body>
+  Id value_when(Id condition, Id type, Id otherwise, Body body);
+  template <class Then, class Else>
+  void either(Id condition, Then then, Else otherwise);
+  // Writes `body()`, repeated while `test()` holds.
+  template <class Test, class Body>
+  void repeat_while(Test test, Body body);
+  // Writes `body()`, repeated as long as `test()`, behind it, holds.
+  template <class Body, class Test>
+  void do_while(Body body, Test test);
+  // Writes `body(OpenBlock, index)`, repeated while `test(index)` holds, and gives the index. The
+  // bounds are asked for where they are needed: what they declare stands there.
+  template <class From, class Test, class Step, class Body>
+  Id repeat_counted(Id type, From from, Test test, Step step, Body body);
 
   Id& cached(std::size_t slot) { return cached_[slot]; }
   Id& parameter(std::size_t index) {
@@ -93,27 +96,170 @@ class FunctionWriter {
   void finish();
 
  private:
-  Id emit_into(Instructions& where, spv::Op op, Id type, std::initializer_list<std::uint32_t> first,
-               std::span<const std::uint32_t> rest);
-  void terminate(spv::Op op, std::initializer_list<std::uint32_t> operands) {
-    act(op, operands);
-    open_ = false;
+  struct LoopBlocks {
+    Id header, test, inside, next, merge;
+  };
+  LoopBlocks new_loop() {
+    return {module_.new_id(), module_.new_id(), module_.new_id(), module_.new_id(),
+            module_.new_id()};
+  }
+  // `at_header()` writes what the header begins with, `step()` what stands before its repetition.
+  template <class AtHeader, class Test, class Body, class Step>
+  void write_loop(const LoopBlocks& loop, AtHeader at_header, Test test, Body body, Step step);
+
+  // The forms above begin and end each block themselves.
+  void begin(Id label) {
+    body_.add(spv::Op::OpLabel, {label});
+    block_ = label;
+  }
+  void go_to(Id target) { body_.add(spv::Op::OpBranch, {target}); }
+  void fork(Id condition, Id if_true, Id if_false) {
+    body_.add(spv::Op::OpBranchConditional, {condition, if_true, if_false});
+  }
+  void fork_to(Id merge, Id condition, Id if_true, Id if_false) {
+    body_.add(spv::Op::OpSelectionMerge, {merge, 0});
+    fork(condition, if_true, if_false);
+  }
+  void terminate(OpenBlock& block, spv::Op op, Operands operands) {
+    block.consume();
+    body_.add(op, operands);
+  }
+  // Gives whether control comes to the end of `body(OpenBlock)`, which then goes on at `next`.
+  template <class Body>
+  bool write_block(Id label, Id next, Body& body) {
+    begin(label);
+    Flow end = body(OpenBlock());
+    if (end) terminate(*end, spv::Op::OpBranch, {next});
+    return end.has_value();
   }
 
-  SpirvModule& module_;
   Id id_;
   std::vector<Id> params_;
   Instructions head_;
   Instructions variables_;
-  Instructions prologue_;
-  Instructions body_;
   Id entry_;
   Id first_;  // where the body starts
-  Id block_;
-  bool open_ = true;
-  bool at_start_ = false;
+  Id block_;  // the one that is being written
   std::array<Id, kCachedValues> cached_{};
   std::vector<Id> parameters_;  // of the kernel, as far as this function read them
 };
+
+template <class Then, class Else>
+Flow FunctionWriter::branch(OpenBlock block, Id condition, bool has_else, Then then,
+                            Else otherwise) {
+  const Id then_block = module_.new_id();
+  const Id merge = module_.new_id();
+  const Id else_block = has_else ? module_.new_id() : merge;
+  fork_to(merge, condition, then_block, else_block);
+  block.consume();
+  const bool first_comes_out = write_block(then_block, merge, then);
+  const bool comes_out = !has_else || write_block(else_block, merge, otherwise) || first_comes_out;
+  begin(merge);
+  if (comes_out) return OpenBlock();
+  body_.add(spv::Op::OpUnreachable, {});
+  return std::nullopt;
+}
+
+template <class Body>
+void FunctionWriter::when(Id condition, Body body) {
+  const Id then = module_.new_id();
+  const Id merge = module_.new_id();
+  fork_to(merge, condition, then, merge);
+  begin(then);
+  body();
+  go_to(merge);
+  begin(merge);
+}
+
+template <class Body>
+Id FunctionWriter::value_when(Id condition, Id type, Id otherwise, Body body) {
+  const Id before = block_;
+  Id value = 0;
+  Id after = 0;
+  when(condition, [&] {
+    value = body();
+    after = block_;
+  });
+  return emit(spv::Op::OpPhi, type, {value, after, otherwise, before});
+}
+
+template <class Then, class Else>
+void FunctionWriter::either(Id condition, Then then, Else otherwise) {
+  const Id then_block = module_.new_id();
+  const Id else_block = module_.new_id();
+  const Id merge = module_.new_id();
+  fork_to(merge, condition, then_block, else_block);
+  begin(then_block);
+  then();
+  go_to(merge);
+  begin(else_block);
+  otherwise();
+  go_to(merge);
+  begin(merge);
+}
+
+template <class AtHeader, class Test, class Body, class Step>
+void FunctionWriter::write_loop(const LoopBlocks& loop, AtHeader at_header, Test test, Body body,
+                                Step step) {
+  go_to(loop.header);
+  begin(loop.header);
+  at_header();
+  body_.add(spv::Op::OpLoopMerge, {loop.merge, loop.next, 0});
+  go_to(loop.test);
+  begin(loop.test);
+  fork(test(), loop.inside, loop.merge);
+  write_block(loop.inside, loop.next, body);
+  begin(loop.next);
+  step();
+  go_to(loop.header);
+  begin(loop.merge);
+}
+
+template <class Test, class Body>
+void FunctionWriter::repeat_while(Test test, Body body) {
+  const auto inside = [&](OpenBlock block) -> Flow {
+    body();
+    return block;
+  };
+  write_loop(
+      new_loop(), [] {}, test, inside, [] {});
+}
+
+template <class From, class Test, class Step, class Body>
+Id FunctionWriter::repeat_counted(Id type, From from, Test test, Step step, Body body) {
+  const Id before = block_;
+  const LoopBlocks loop = new_loop();
+  const Id index = module_.new_id();
+  const Id stepped = module_.new_id();
+  const Id first = from();
+  write_loop(
+      loop,
+      [&] {
+        body_.add(spv::Op::OpPhi, {type, index, first, before, stepped, loop.next});
+      },
+      [&] { return test(index); }, [&](OpenBlock block) { return body(std::move(block), index); },
+      [&] {
+        body_.add(spv::Op::OpIAdd, {type, stepped, index, step()});
+      });
+  return index;
+}
+
+template <class Body, class Test>
+void FunctionWriter::do_while(Body body, Test test) {
+  const Id header = module_.new_id();
+  const Id inside = module_.new_id();
+  const Id next = module_.new_id();
+  const Id merge = module_.new_id();
+  go_to(header);
+  begin(header);
+  body_.add(spv::Op::OpLoopMerge, {merge, next, 0});
+  go_to(inside);
+  begin(inside);
+  body();
+  go_to(next);
+  begin(next);
+  fork(test(), header, merge);
+  begin(merge);
+}
 
 }  // namespace felsite::codegen

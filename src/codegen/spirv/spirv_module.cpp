@@ -115,10 +115,6 @@ Id SpirvModule::spec_composite(Id type, std::span<const Id> parts) {
   return id;
 }
 
-Id SpirvModule::spec_operation(Id type, spv::Op op, Id a, Id b) {
-  return declare(spv::Op::OpSpecConstantOp, {word(op), a, b}, type);
-}
-
 void SpirvModule::variable_as(Id id, spv::StorageClass storage, Id pointer_type) {
   globals_.add(spv::Op::OpVariable, {pointer_type, id, word(storage)});
   if (version_ >= kInterfaceListsAllGlobals || storage == spv::StorageClass::Input) {
@@ -128,10 +124,6 @@ void SpirvModule::variable_as(Id id, spv::StorageClass storage, Id pointer_type)
 
 void SpirvModule::name(Id target, std::string_view text) {
   if (names_kept_) names_.add_text(spv::Op::OpName, {target}, text);
-}
-
-void SpirvModule::name_member(Id target, std::uint32_t member, std::string_view text) {
-  if (names_kept_) names_.add_text(spv::Op::OpMemberName, {target, member}, text);
 }
 
 Id SpirvModule::source_file(std::string_view text) {

@@ -56,7 +56,9 @@ class SpirvModule {
   Id constant_null(Id type) { return declare(spv::Op::OpConstantNull, {}, type); }
   Id spec_constant(Id type, std::uint32_t default_value, std::uint32_t spec_id);
   Id spec_composite(Id type, std::span<const Id> parts);
-  Id spec_operation(Id type, spv::Op op, Id a, Id b);
+  Id spec_product(Id type, Id a, Id b) {
+    return declare(spv::Op::OpSpecConstantOp, {as_operand(spv::Op::OpIMul), a, b}, type);
+  }
 
   // A variable outside all functions.
   Id variable(spv::StorageClass storage, Id pointer_type) {
@@ -78,7 +80,6 @@ class SpirvModule {
                      {target, member, static_cast<std::uint32_t>(decoration)}, operands);
   }
   void name(Id target, std::string_view text);
-  void name_member(Id target, std::uint32_t member, std::string_view text);
   bool names_kept() const { return names_kept_; }
   Id source_file(std::string_view text);
 

@@ -1,8 +1,11 @@
-// The entry points of value.h that go by the type of their operands.
+// The entry points of value.h: each chooses by the type of its operands.
+#include <algorithm>
+
 #include "codegen/values/float_arithmetic.h"
 #include "codegen/values/float_bits.h"
 #include "codegen/values/integer_arithmetic.h"
 #include "codegen/values/value.h"
+#include "ir/op_tables.h"
 
 namespace felsite::codegen {
 namespace {
@@ -11,11 +14,23 @@ using ir::BinaryOp;
 using ir::Type;
 using ir::UnaryOp;
 
-Value lower_bool_binary(BinaryOp op, const Value& a, const Value& b) {
-  if (op == BinaryOp::And) return {Type::Bool, a.flag() && b.flag()};
-  if (op == BinaryOp::Or) return {Type::Bool, a.flag() || b.flag()};
-  if (op == BinaryOp::Eq) return {Type::Bool, a.flag() == b.flag()};
-  return {Type::Bool, a.flag() != b.flag()};
+// So few of all operations that the lowerings below list them; a new one has to be added there.
+constexpr std::ptrdiff_t operations_on_bools(const auto& table) {
+  return std::ranges::count_if(table,
+                               [](const auto& row) { return row.rule.operands.has(Type::Bool); });
+}
+
+Value lower_bool_binary(BinaryOp op, Flag a, Flag b) {
+  static_assert(operations_on_bools(ir::kBinaryOps) == 4);
+  if (op == BinaryOp::And) return {Type::Bool, a && b};
+  if (op == BinaryOp::Or) return {Type::Bool, a || b};
+  if (op == BinaryOp::Eq) return {Type::Bool, a == b};
+  return {Type::Bool, a != b};
+}
+
+Value lower_bool_unary(Flag a) {
+  static_assert(operations_on_bools(ir::kUnaryOps) == 1);
+  return {Type::Bool, !a};
 }
 
 }  // namespace
@@ -50,12 +65,12 @@ Value lower_literal(Emitter& e, Type type, std::uint64_t bits) {
 }
 
 Value lower_binary(BinaryOp op, Value a, Value b) {
-  if (a.type == Type::Bool) return lower_bool_binary(op, a, b);
+  if (a.type == Type::Bool) return lower_bool_binary(op, a.flag(), b.flag());
   return ir::is_float(a.type) ? lower_float_binary(op, a, b) : lower_integer_binary(op, a, b);
 }
 
 Value lower_unary(UnaryOp op, Value a) {
-  if (a.type == Type::Bool) return {Type::Bool, !a.flag()};
+  if (a.type == Type::Bool) return lower_bool_unary(a.flag());
   return ir::is_float(a.type) ? lower_float_unary(op, a) : lower_integer_unary(op, a);
 }
 

@@ -88,7 +88,7 @@ Value float_to_float(Type to, const Value& a) {
   if (to == Type::BF16) return {to, rounded_to_brain(x)};
   if (to == Type::F32) return {to, x};
   Emitter& e = *x.emitter;
-  return {to, e.as_double(e.emit(spv::Op::OpFConvert, e.type_double(), {x.id}))};
+  return {to, e.as_double(e.function().convert_float(e.type_double(), {x.id}))};
 }
 
 }  // namespace

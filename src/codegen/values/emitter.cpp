@@ -56,16 +56,15 @@ Wide Emitter::wide(std::uint64_t value) {
           {}};
 }
 
-Id Emitter::emit_float(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-  const Id id = function_->emit(op, type, operands);
+Id Emitter::emit_float(InstructionWriter::Instruction what, Id type,
+                       std::initializer_list<Id> operands) {
+  const Id id = emit(what, type, operands);
   if (exact_) module_.decorate(id, spv::Decoration::NoContraction);
   return id;
 }
 
 Id Emitter::glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands) {
-  return function_->emit(spv::Op::OpExtInst, type,
-                         {module_.glsl_instructions(), static_cast<std::uint32_t>(instruction)},
-                         std::span(operands.begin(), operands.size()));
+  return function_->extended(type, as_operand(instruction), operands);
 }
 
 }  // namespace felsite::codegen

@@ -5,8 +5,10 @@
 #include <spirv/unified1/GLSL.std.450.h>
 
 #include <bit>
+#include <concepts>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 
 #include "codegen/spirv/function_writer.h"
@@ -44,8 +46,6 @@ class Emitter {
   bool exact() const { return exact_; }
   SpirvModule& module() { return module_; }
   FunctionWriter& function() { return *function_; }
-  // Sets the function that is written, and gives the one that was.
-  FunctionWriter* write_to(FunctionWriter* function) { return std::exchange(function_, function); }
 
   Id type_void() { return module_.type_void(); }
   Id type_bool() { return types_.boolean; }
@@ -77,91 +77,52 @@ class Emitter {
   Float as_float(Id id) { return {this, id}; }
   Double as_double(Id id) { return {this, id}; }
 
-  Id emit(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands) {
-    return function_->emit(op, type, operands);
+  Id emit(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands) {
+    return (function_->*what)(type, operands);
   }
   // A float operation that must stay as it is written.
-  Id emit_float(spv::Op op, Id type, std::initializer_list<std::uint32_t> operands);
+  Id emit_float(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands);
   Id glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands);
-  Id load(Id type, Id pointer) { return function_->emit(spv::Op::OpLoad, type, {pointer}); }
-  void store(Id pointer, Id value) { function_->act(spv::Op::OpStore, {pointer, value}); }
+  Id load(Id type, Id pointer) { return function_->load(type, {pointer}); }
+  void store(Id pointer, Id value) { function_->store({pointer, value}); }
 
-  // Runs `body` in a block of its own, under the condition.
+  // Writes `body()` under the condition.
   template <class Body>
   void when(Flag condition, Body body) {
-    const Id then = module_.new_id();
-    const Id merge = module_.new_id();
-    function_->branch_if(condition.id, then, merge, merge);
-    function_->begin(then);
-    body();
-    if (function_->open()) function_->branch(merge);
-    function_->begin(merge);
+    function_->when(condition.id, body);
   }
-  // The value of `body` under the condition, else `otherwise`.
-  template <class Body>
-  Id value_when(Flag condition, Id type, Id otherwise, Body body) {
-    const Id before = function_->block();
-    const Id then = module_.new_id();
-    const Id merge = module_.new_id();
-    function_->branch_if(condition.id, then, merge, merge);
-    function_->begin(then);
-    const Id value = body();
-    const Id after = function_->block();
-    function_->branch(merge);
-    function_->begin(merge);
-    return function_->emit(spv::Op::OpPhi, type, {value, after, otherwise, before});
-  }
-  // `body(Word index)` for index from, from + step, ... below `to`. Gives the index it ended with.
+  // Writes `body(Word index)`, or `body(OpenBlock, Word index)` if it may return, for index from,
+  // from + step, ... below `to`. Gives the index it ended with.
   template <class Body>
   Word repeat(Word from, Word to, Word step, Body body) {
-    const Id before = function_->block();
-    const Id header = module_.new_id();
-    const Id test = module_.new_id();
-    const Id inside = module_.new_id();
-    const Id next = module_.new_id();
-    const Id merge = module_.new_id();
-    const Id index = module_.new_id();
-    const Id stepped = module_.new_id();
-    // Constants are declared before the loop refers to them.
-    const Id from_id = from.id();
-    function_->branch(header);
-    function_->begin(header);
-    function_->phi(type_word(), index, {from_id, before, stepped, next});
-    function_->loop_merge(merge, next);
-    function_->branch(test);
-    function_->begin(test);
-    const Flag goes_on = as_word(index) < to;
-    function_->leave_unless(goes_on.id, inside, merge);
-    function_->begin(inside);
-    body(as_word(index));
-    if (function_->open()) function_->branch(next);
-    function_->begin(next);
-    function_->emit_as(stepped, spv::Op::OpIAdd, type_word(), {index, step.id()});
-    function_->branch(header);
-    function_->begin(merge);
-    return as_word(index);
+    const auto write_body = [&](OpenBlock block, Id index) -> Flow {
+      if constexpr (std::invocable<Body&, OpenBlock, Word>) {
+        return body(std::move(block), as_word(index));
+      } else {
+        body(as_word(index));
+        return block;
+      }
+    };
+    return as_word(function_->repeat_counted(
+        type_word(), [&] { return from.id(); }, [&](Id index) { return (as_word(index) < to).id; },
+        [&] { return step.id(); }, write_body));
   }
-
-  // `body()` as long as the flag in the variable holds.
+  // Writes `body()`, repeated as long as the flag in the variable holds.
   template <class Body>
   void repeat_while(Id variable, Body body) {
-    const Id header = module_.new_id();
-    const Id test = module_.new_id();
-    const Id inside = module_.new_id();
-    const Id next = module_.new_id();
-    const Id merge = module_.new_id();
-    function_->branch(header);
-    function_->begin(header);
-    function_->loop_merge(merge, next);
-    function_->branch(test);
-    function_->begin(test);
-    function_->leave_unless(load(type_bool(), variable), inside, merge);
-    function_->begin(inside);
-    body();
-    function_->branch(next);
-    function_->begin(next);
-    function_->branch(header);
-    function_->begin(merge);
+    function_->repeat_while([&] { return load(type_bool(), variable); }, body);
+  }
+
+  // Writes a function. `body(FunctionWriter&, OpenBlock)` ends its last block.
+  template <class Body>
+  Id write_function(std::string_view name, Id result_type, std::span<const Id> types, Body body) {
+    FunctionWriter function(module_, result_type, types);
+    module_.name(function.id(), name);
+    FunctionWriter* const caller = std::exchange(function_, &function);
+    body(function, function.start());
+    function.finish();
+    function_ = caller;
+    return function.id();
   }
 
   // Calls the helper, whose body is written at its first call: `body(FunctionWriter&)` gives the
@@ -170,23 +131,15 @@ class Emitter {
   Id call_helper(Helper kind, std::uint32_t variant, const char* name, Id result_type,
                  std::initializer_list<Id> types, std::initializer_list<Id> arguments, Body body) {
     Id& known = helpers_[static_cast<std::uint32_t>(kind) << 16 | variant];
-    if (known == 0) known = write_helper(name, result_type, types, body);
-    return function_->emit(spv::Op::OpFunctionCall, result_type, {known},
-                           std::span(arguments.begin(), arguments.size()));
+    if (known == 0) {
+      known = write_function(name, result_type, types, [&](FunctionWriter& f, OpenBlock block) {
+        f.emit_return(std::move(block), body(f));
+      });
+    }
+    return function_->call(result_type, {known}, arguments);
   }
 
  private:
-  template <class Body>
-  Id write_helper(const char* name, Id result_type, std::initializer_list<Id> types, Body body) {
-    FunctionWriter helper(module_, result_type, std::span(types.begin(), types.size()));
-    module_.name(helper.id(), name);
-    FunctionWriter* const caller = write_to(&helper);
-    helper.give_back(body(helper));
-    helper.finish();
-    write_to(caller);
-    return helper.id();
-  }
-
   Capabilities mask_;
   bool exact_;
   SpirvModule module_;

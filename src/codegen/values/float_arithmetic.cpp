@@ -1,5 +1,7 @@
 #include "codegen/values/float_arithmetic.h"
 
+#include <type_traits>
+
 #include "codegen/values/exact_arithmetic.h"
 #include "codegen/values/float_bits.h"
 #include "codegen/values/float_layout.h"
@@ -27,30 +29,29 @@ F through_glsl(GLSLstd450 instruction, std::initializer_list<F> operands) {
   }
 }
 
-// The operations before any rounding to a narrow type. Exact, or the device's own.
 template <class F>
-F binary(BinaryOp op, F a, F b) {
-  const bool exact = a.emitter->exact();
-  if (op == BinaryOp::Add) return exact ? exact_add(a, b) : a + b;
-  if (op == BinaryOp::Sub) return exact ? exact_sub(a, b) : a - b;
-  if (op == BinaryOp::Mul) return exact ? exact_mul(a, b) : a * b;
-  if (op == BinaryOp::Div) return exact ? exact_div(a, b) : near_divide(a, b);
-  if (op == BinaryOp::Min) return exact ? exact_min(a, b) : through_glsl(GLSLstd450NMin, {a, b});
-  return exact ? exact_max(a, b) : through_glsl(GLSLstd450NMax, {a, b});
+F add(F a, F b) {
+  return a.emitter->exact() ? exact_add(a, b) : a + b;
 }
 
 template <class F>
-F negated(F x) {
-  Emitter& e = *x.emitter;
-  if (e.exact()) return exact_negate(x);
-  return {&e, e.emit_float(spv::Op::OpFNegate, e.type_of(FloatLayout<F>::kType), {x.id})};
+F multiply(F a, F b) {
+  return a.emitter->exact() ? exact_mul(a, b) : a * b;
+}
+
+template <class F>
+F divide(F a, F b) {
+  return a.emitter->exact() ? exact_div(a, b) : near_divide(a, b);
+}
+
+template <class F>
+F square_root(F x) {
+  return x.emitter->exact() ? exact_sqrt(x) : near_sqrt(x);
 }
 
 template <class F>
 F reciprocal(F x) {
-  Emitter& e = *x.emitter;
-  const F one = e.number(typename FloatLayout<F>::Number{1});
-  return e.exact() ? exact_div(one, x) : near_divide(one, x);
+  return divide(F(x.emitter->number(typename FloatLayout<F>::Number{1})), x);
 }
 
 template <class F>
@@ -59,18 +60,9 @@ F inverse_sqrt(F x) {
   return reciprocal(exact_sqrt(x));
 }
 
-// Rounding to whole numbers and the sign are as cheap as the device's own, or are them.
 template <class F>
-F unary(UnaryOp op, F x) {
-  if (op == UnaryOp::Negate) return negated(x);
-  if (op == UnaryOp::Abs) return exact_abs(x);
-  if (op == UnaryOp::Sign) return exact_sign(x);
-  if (op == UnaryOp::Floor) return exact_floor(x);
-  if (op == UnaryOp::Ceil) return exact_ceil(x);
-  if (op == UnaryOp::Round) return exact_round(x);
-  if (op == UnaryOp::Trunc) return exact_trunc(x);
-  if (op == UnaryOp::Sqrt) return x.emitter->exact() ? exact_sqrt(x) : near_sqrt(x);
-  return op == UnaryOp::InverseSqrt ? inverse_sqrt(x) : reciprocal(x);
+F negated(F x) {
+  return x.emitter->exact() ? exact_negate(x) : near_negate(x);
 }
 
 template <class F>
@@ -78,83 +70,147 @@ F fused(F a, F b, F c) {
   return a.emitter->exact() ? exact_fma(a, b, c) : through_glsl(GLSLstd450Fma, {a, b, c});
 }
 
-bool is_function(UnaryOp op) { return op >= UnaryOp::Sin && op <= UnaryOp::Log2; }
-
-// Whether the operation gives values of a narrow type whenever its operands are such.
-bool stays_narrow(BinaryOp op) { return op == BinaryOp::Min || op == BinaryOp::Max; }
-bool stays_narrow(UnaryOp op) {
-  return op == UnaryOp::Negate || (op >= UnaryOp::Abs && op <= UnaryOp::Trunc);
-}
-
-Value rounded_to_type(Type type, Float x) {
+// What was computed in f32, rounded to the type it is for.
+Value rounded(Type type, Float x) {
   if (type == Type::F16) return {type, rounded_to_half(x)};
   if (type == Type::BF16) return {type, rounded_to_brain(x)};
   return {type, x};
 }
+Value rounded(Type type, Double x) { return {type, x}; }
 
+// Min and Max of narrow floats are narrow floats: only the other operations round.
 template <class F>
-Flag compare(BinaryOp op, F a, F b) {
-  if (op == BinaryOp::Eq) return a == b;
-  if (op == BinaryOp::Ne) return !(a == b);
-  if (op == BinaryOp::Lt) return a < b;
-  if (op == BinaryOp::Gt) return a > b;
-  return op == BinaryOp::Le ? a <= b : a >= b;
+Value binary(BinaryOp op, Type type, F a, F b) {
+  const Emitter& e = *a.emitter;
+  // Sums and products of f16 values are far from the subnormals of f32: nothing is to be flushed.
+  const bool is_plain = type == Type::F16 && !e.mask().folds_float_zeros;
+  switch (op) {
+    case BinaryOp::Add:
+      return rounded(type, is_plain ? a + b : add(a, b));
+    case BinaryOp::Sub:
+      return rounded(type, is_plain || !e.exact() ? a - b : exact_sub(a, b));
+    case BinaryOp::Mul:
+      return rounded(type, is_plain ? a * b : multiply(a, b));
+    case BinaryOp::Div:
+      return rounded(type, divide(a, b));
+    case BinaryOp::Min:
+      return {type, e.exact() ? exact_min(a, b) : through_glsl(GLSLstd450NMin, {a, b})};
+    case BinaryOp::Max:
+      return {type, e.exact() ? exact_max(a, b) : through_glsl(GLSLstd450NMax, {a, b})};
+    case BinaryOp::Eq:
+      return {Type::Bool, a == b};
+    case BinaryOp::Ne:
+      return {Type::Bool, !(a == b)};
+    case BinaryOp::Lt:
+      return {Type::Bool, a < b};
+    case BinaryOp::Gt:
+      return {Type::Bool, a > b};
+    case BinaryOp::Le:
+      return {Type::Bool, a <= b};
+    case BinaryOp::Ge:
+      return {Type::Bool, a >= b};
+    case BinaryOp::Mod:
+    case BinaryOp::MulHigh:
+    case BinaryOp::BitAnd:
+    case BinaryOp::BitOr:
+    case BinaryOp::BitXor:
+    case BinaryOp::Shl:
+    case BinaryOp::Shr:
+    case BinaryOp::RotateLeft:
+    case BinaryOp::RotateRight:
+    case BinaryOp::And:
+    case BinaryOp::Or:
+    case BinaryOp::AbsDiff:
+    case BinaryOp::SaturatingAdd:
+    case BinaryOp::SaturatingSub:
+    case BinaryOp::SaturatingMul:
+    case BinaryOp::WrappingAdd:
+    case BinaryOp::WrappingSub:
+      break;  // not for floats
+  }
+  return {};
 }
 
-// On the bits, as drivers may take it that there are no such values.
+// Rounding to whole numbers and the sign cost no more than the device's own, and keep narrow floats
+// narrow. Classes are read from the bits: drivers may assume that there are no NaNs or infinities.
 template <class F>
-Flag classify(UnaryOp op, F x) {
+Value unary(UnaryOp op, Type type, F x) {
   constexpr auto kInfinity = FloatLayout<F>::kInfinity;
-  if (op == UnaryOp::IsNan) return is_nan(x);
-  if (op == UnaryOp::IsInf) return magnitude_bits(x) == kInfinity;
-  return magnitude_bits(x) < kInfinity;
-}
-
-// Sums and products of f16 values are far from the subnormals of f32: nothing to flush.
-bool is_plain_for_half(BinaryOp op) {
-  return op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
-}
-
-Float plain(BinaryOp op, Float a, Float b) {
-  if (op == BinaryOp::Add) return a + b;
-  return op == BinaryOp::Sub ? a - b : a * b;
+  switch (op) {
+    case UnaryOp::Negate:
+      return {type, negated(x)};
+    case UnaryOp::Abs:
+      return {type, exact_abs(x)};
+    case UnaryOp::Sign:
+      return {type, exact_sign(x)};
+    case UnaryOp::Floor:
+      return {type, exact_floor(x)};
+    case UnaryOp::Ceil:
+      return {type, exact_ceil(x)};
+    case UnaryOp::Round:
+      return {type, exact_round(x)};
+    case UnaryOp::Trunc:
+      return {type, exact_trunc(x)};
+    case UnaryOp::Sqrt:
+      return rounded(type, square_root(x));
+    case UnaryOp::InverseSqrt:
+      return rounded(type, inverse_sqrt(x));
+    case UnaryOp::Reciprocal:
+      return rounded(type, reciprocal(x));
+    case UnaryOp::Sin:
+    case UnaryOp::Cos:
+    case UnaryOp::Tan:
+    case UnaryOp::Asin:
+    case UnaryOp::Acos:
+    case UnaryOp::Atan:
+    case UnaryOp::Sinh:
+    case UnaryOp::Cosh:
+    case UnaryOp::Tanh:
+    case UnaryOp::Exp:
+    case UnaryOp::Exp2:
+    case UnaryOp::Log:
+    case UnaryOp::Log2:
+      if constexpr (std::is_same_v<F, Float>) return rounded(type, transcendental(op, x));
+      break;  // not for f64
+    case UnaryOp::IsNan:
+      return {Type::Bool, is_nan(x)};
+    case UnaryOp::IsInf:
+      return {Type::Bool, magnitude_bits(x) == kInfinity};
+    case UnaryOp::IsFinite:
+      return {Type::Bool, magnitude_bits(x) < kInfinity};
+    case UnaryOp::BitNot:
+    case UnaryOp::LogicalNot:
+    case UnaryOp::Popcount:
+    case UnaryOp::Clz:
+    case UnaryOp::Ctz:
+    case UnaryOp::ReverseBits:
+    case UnaryOp::Unpack4Low:
+    case UnaryOp::Unpack4High:
+    case UnaryOp::Unpack8Low:
+    case UnaryOp::Unpack8High:
+      break;  // not for floats
+  }
+  return {};
 }
 
 }  // namespace
 
 Value lower_float_binary(BinaryOp op, Value a, Value b) {
-  const bool is_double = a.type == Type::F64;
-  if (op >= BinaryOp::Eq && op <= BinaryOp::Ge) {
-    return {Type::Bool,
-            is_double ? compare(op, a.real64(), b.real64()) : compare(op, a.real(), b.real())};
-  }
-  if (is_double) return {a.type, binary(op, a.real64(), b.real64())};
-  if (stays_narrow(op)) return {a.type, binary(op, a.real(), b.real())};
-  if (a.type == Type::F16 && is_plain_for_half(op) && !a.emitter().mask().folds_float_zeros) {
-    return {a.type, rounded_to_half(plain(op, a.real(), b.real()))};
-  }
-  return rounded_to_type(a.type, binary(op, a.real(), b.real()));
+  if (a.type == Type::F64) return binary(op, a.type, a.real64(), b.real64());
+  return binary(op, a.type, a.real(), b.real());
 }
 
 Value lower_float_unary(UnaryOp op, Value a) {
-  const bool is_double = a.type == Type::F64;
-  if (op >= UnaryOp::IsNan && op <= UnaryOp::IsFinite) {
-    return {Type::Bool, is_double ? classify(op, a.real64()) : classify(op, a.real())};
-  }
-  if (is_double) return {a.type, unary(op, a.real64())};
-  if (is_function(op)) return rounded_to_type(a.type, transcendental(op, a.real()));
-  const Float result = unary(op, a.real());
-  return stays_narrow(op) ? Value(a.type, result) : rounded_to_type(a.type, result);
+  return a.type == Type::F64 ? unary(op, a.type, a.real64()) : unary(op, a.type, a.real());
 }
 
 Value lower_fma(Value a, Value b, Value c) {
   if (a.type == Type::F64) return {a.type, fused(a.real64(), b.real64(), c.real64())};
   // The product of two f16 values is exact in f32, so the sum rounds once by itself.
   if (a.type == Type::F16) {
-    const Float product = binary(BinaryOp::Mul, a.real(), b.real());
-    return {a.type, rounded_to_half(binary(BinaryOp::Add, product, c.real()))};
+    return {a.type, rounded_to_half(add(multiply(a.real(), b.real()), c.real()))};
   }
-  return rounded_to_type(a.type, fused(a.real(), b.real(), c.real()));
+  return rounded(a.type, fused(a.real(), b.real(), c.real()));
 }
 
 }  // namespace felsite::codegen

@@ -131,7 +131,7 @@ struct ValueTraits<codegen::FunctionFloat> {
   }
   static codegen::FunctionFloat to_float(codegen::FunctionWord value) {
     codegen::Emitter& e = *value.emitter();
-    return {e.as_float(e.emit(spv::Op::OpConvertUToF, e.type_float(), {value.word.id()}))};
+    return {e.as_float(e.function().float_from_unsigned(e.type_float(), {value.word.id()}))};
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "arithmetic/function_algorithms.h"
 #include "codegen/values/function_handles.h"
+#include "ir/op_tables.h"
 
 namespace felsite::codegen {
 namespace {
@@ -36,11 +37,16 @@ constexpr std::array<FunctionRow, 13> kFunctions{{
     {UnaryOp::Log2, functions::log2, GLSLstd450Log2},
 }};
 
+static_assert(std::ranges::all_of(ir::kUnaryOps, [](const ir::UnaryOpInfo& info) {
+  return info.is_function == (std::ranges::count(kFunctions, info.op, &FunctionRow::op) == 1);
+}));
+
 const FunctionRow& function_row(UnaryOp op) {
   return *std::ranges::find(kFunctions, op, &FunctionRow::op);
 }
 
-// The algorithms take a NaN without a sign and give it back. Here it may be any, and passes by.
+// The algorithms expect a NaN without a sign. Here a NaN may have any bits and is returned as it
+// is.
 Float function_body(UnaryOp op, Float x) {
   return select(is_nan(x), x, function_row(op).exact({x}).handle);
 }

@@ -105,7 +105,7 @@ Float narrowed_by_helper(Double x, std::uint32_t precision, const char* name) {
 
 Float converted_natively(Double x) {
   Emitter& e = *x.emitter;
-  return e.as_float(e.emit(spv::Op::OpFConvert, e.type_float(), {x.id}));
+  return e.as_float(e.function().convert_float(e.type_float(), {x.id}));
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ Float float_from_half_bits(Word half) {
   if (!e.exact()) {
     const Id both =
         e.glsl(GLSLstd450UnpackHalf2x16, e.module().type_vector(e.type_float(), 2), {half.id()});
-    return e.as_float(e.emit(spv::Op::OpCompositeExtract, e.type_float(), {both, 0}));
+    return e.as_float(e.function().extract(e.type_float(), {both, 0}));
   }
   return e.as_float(e.call_helper(
       Helper::UnpackHalf, 0, "unpack_f16", e.type_float(), {e.type_word()}, {half.id()},
@@ -125,8 +125,8 @@ Float float_from_half_bits(Word half) {
 Word half_bits(Float x) {
   Emitter& e = *x.emitter;
   if (!e.exact()) {
-    const Id both = e.emit(spv::Op::OpCompositeConstruct, e.module().type_vector(e.type_float(), 2),
-                           {x.id, e.number(0.0F).id});
+    const Id both = e.function().construct(e.module().type_vector(e.type_float(), 2),
+                                           {x.id, e.number(0.0F).id});
     return e.as_word(e.glsl(GLSLstd450PackHalf2x16, e.type_word(), {both}));
   }
   return e.as_word(
@@ -144,7 +144,7 @@ Word brain_bits(Float x) { return canonical_bits(x) >> 16; }
 
 Float rounded_to_half(Float x) {
   Emitter& e = *x.emitter;
-  if (!e.exact()) return e.as_float(e.emit(spv::Op::OpQuantizeToF16, e.type_float(), {x.id}));
+  if (!e.exact()) return e.as_float(e.function().quantize_to_half(e.type_float(), {x.id}));
   return e.as_float(e.call_helper(
       Helper::RoundHalf, 0, "round_to_f16", e.type_float(), {e.type_float()}, {x.id},
       [&](FunctionWriter& f) { return float_from_bits(rounded_half(e.as_float(f.param(0)))).id; }));

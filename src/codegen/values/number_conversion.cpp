@@ -12,9 +12,9 @@ using F32 = FloatLayout<Float>;
 // SPIRV-Tools' constant folding, which drivers use, goes by the type.
 static Id from_integer(Word value, bool is_signed, Id type) {
   Emitter& e = *value.emitter;
-  if (!is_signed) return e.emit(spv::Op::OpConvertUToF, type, {value.id()});
-  const Id as_signed = e.emit(spv::Op::OpBitcast, e.type_signed_word(), {value.id()});
-  return e.emit(spv::Op::OpConvertSToF, type, {as_signed});
+  if (!is_signed) return e.function().float_from_unsigned(type, {value.id()});
+  const Id as_signed = e.function().bitcast(e.type_signed_word(), {value.id()});
+  return e.function().float_from_signed(type, {as_signed});
 }
 
 Float float_from_small(Word value, bool is_signed) {
@@ -92,9 +92,9 @@ Float wide_by_helper(Wide value, bool is_signed, Variant variant, const char* na
 template <class F>
 Word convert_to_word(F x, bool is_signed) {
   Emitter& e = *x.emitter;
-  if (!is_signed) return e.as_word(e.emit(spv::Op::OpConvertFToU, e.type_word(), {x.id}));
-  const Id converted = e.emit(spv::Op::OpConvertFToS, e.type_signed_word(), {x.id});
-  return e.as_word(e.emit(spv::Op::OpBitcast, e.type_word(), {converted}));
+  if (!is_signed) return e.as_word(e.function().unsigned_from_float(e.type_word(), {x.id}));
+  const Id converted = e.function().signed_from_float(e.type_signed_word(), {x.id});
+  return e.as_word(e.function().bitcast(e.type_word(), {converted}));
 }
 
 template <class F>
@@ -151,10 +151,10 @@ Wide wide_from_float_by_helper(F x, bool is_signed, const char* name) {
       pair, {e.type_of(kType)}, {x.id}, [&](FunctionWriter& f) {
         const Wide value = saturated_wide(F{&e, f.param(0)}, is_signed);
         const Id low = low_word(value).id();
-        return e.emit(spv::Op::OpCompositeConstruct, pair, {low, high_word(value).id()});
+        return e.function().construct(pair, {low, high_word(value).id()});
       });
   const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.emit(spv::Op::OpCompositeExtract, e.type_word(), {result, index}));
+    return e.as_word(e.function().extract(e.type_word(), {result, index}));
   };
   const Word low = part(0);
   return wide(low, part(1));

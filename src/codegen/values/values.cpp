@@ -7,31 +7,32 @@
 namespace felsite::codegen {
 namespace {
 
-using spv::Op;
+using I = InstructionWriter;
+using Instruction = InstructionWriter::Instruction;
 
-Flag flag_op(Op op, Flag a, Flag b) {
+Flag flag_op(Instruction op, Flag a, Flag b) {
   return a.emitter->as_flag(a.emitter->emit(op, a.emitter->type_bool(), {a.id, b.id}));
 }
 
-Word word_op(Op op, Word a, Word b) {
+Word word_op(Instruction op, Word a, Word b) {
   Emitter& e = *a.emitter;
   return e.as_word(e.emit(op, e.type_word(), {a.id(), b.id()}));
 }
 
-Flag compare(Op op, Word a, Word b) {
+Flag compare(Instruction op, Word a, Word b) {
   Emitter& e = *a.emitter;
   return e.as_flag(e.emit(op, e.type_bool(), {a.id(), b.id()}));
 }
 
 // An operation whose value is known already, or that changes nothing, is not emitted.
 template <class Fold>
-Word folded(Op op, Word a, Word b, Fold fold) {
+Word folded(Instruction op, Word a, Word b, Fold fold) {
   if (a.is_constant() && b.is_constant()) return a.emitter->word(fold(a.constant, b.constant));
   return word_op(op, a, b);
 }
 
 template <class Fold>
-Flag folded_compare(Op op, Word a, Word b, Fold fold) {
+Flag folded_compare(Instruction op, Word a, Word b, Fold fold) {
   if (a.is_constant() && b.is_constant()) return a.emitter->flag(fold(a.constant, b.constant));
   return compare(op, a, b);
 }
@@ -43,72 +44,72 @@ Id Word::id() const {
 }
 
 Flag operator!(Flag a) {
-  return a.emitter->as_flag(a.emitter->emit(Op::OpLogicalNot, a.emitter->type_bool(), {a.id}));
+  return a.emitter->as_flag(a.emitter->function().logical_not(a.emitter->type_bool(), {a.id}));
 }
-Flag operator&&(Flag a, Flag b) { return flag_op(Op::OpLogicalAnd, a, b); }
-Flag operator||(Flag a, Flag b) { return flag_op(Op::OpLogicalOr, a, b); }
-Flag operator==(Flag a, Flag b) { return flag_op(Op::OpLogicalEqual, a, b); }
-Flag operator!=(Flag a, Flag b) { return flag_op(Op::OpLogicalNotEqual, a, b); }
+Flag operator&&(Flag a, Flag b) { return flag_op(&I::logical_and, a, b); }
+Flag operator||(Flag a, Flag b) { return flag_op(&I::logical_or, a, b); }
+Flag operator==(Flag a, Flag b) { return flag_op(&I::logical_equal, a, b); }
+Flag operator!=(Flag a, Flag b) { return flag_op(&I::logical_not_equal, a, b); }
 
 Word operator+(Word a, Word b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
-  return folded(Op::OpIAdd, a, b, [](auto x, auto y) { return x + y; });
+  return folded(&I::add, a, b, [](auto x, auto y) { return x + y; });
 }
 Word operator-(Word a, Word b) {
   if (b.is(0)) return a;
-  return folded(Op::OpISub, a, b, [](auto x, auto y) { return x - y; });
+  return folded(&I::subtract, a, b, [](auto x, auto y) { return x - y; });
 }
 Word operator*(Word a, Word b) {
   if (a.is(1)) return b;
   if (b.is(1)) return a;
-  return folded(Op::OpIMul, a, b, [](auto x, auto y) { return x * y; });
+  return folded(&I::multiply, a, b, [](auto x, auto y) { return x * y; });
 }
 Word operator&(Word a, Word b) {
   if (a.is(~0U)) return b;
   if (b.is(~0U)) return a;
-  return folded(Op::OpBitwiseAnd, a, b, [](auto x, auto y) { return x & y; });
+  return folded(&I::bit_and, a, b, [](auto x, auto y) { return x & y; });
 }
 Word operator|(Word a, Word b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
-  return folded(Op::OpBitwiseOr, a, b, [](auto x, auto y) { return x | y; });
+  return folded(&I::bit_or, a, b, [](auto x, auto y) { return x | y; });
 }
 Word operator^(Word a, Word b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
-  return folded(Op::OpBitwiseXor, a, b, [](auto x, auto y) { return x ^ y; });
+  return folded(&I::bit_xor, a, b, [](auto x, auto y) { return x ^ y; });
 }
 Word operator<<(Word a, Word count) {
   if (count.is(0)) return a;
-  return folded(Op::OpShiftLeftLogical, a, count, [](auto x, auto y) { return x << (y & 31U); });
+  return folded(&I::shift_left, a, count, [](auto x, auto y) { return x << (y & 31U); });
 }
 Word operator>>(Word a, Word count) {
   if (count.is(0)) return a;
-  return folded(Op::OpShiftRightLogical, a, count, [](auto x, auto y) { return x >> (y & 31U); });
+  return folded(&I::shift_right, a, count, [](auto x, auto y) { return x >> (y & 31U); });
 }
 Word operator~(Word a) {
   Emitter& e = *a.emitter;
   if (a.is_constant()) return e.word(~a.constant);
-  return e.as_word(e.emit(Op::OpNot, e.type_word(), {a.id()}));
+  return e.as_word(e.function().bit_not(e.type_word(), {a.id()}));
 }
 Flag operator==(Word a, Word b) {
-  return folded_compare(Op::OpIEqual, a, b, [](auto x, auto y) { return x == y; });
+  return folded_compare(&I::equal, a, b, [](auto x, auto y) { return x == y; });
 }
 Flag operator!=(Word a, Word b) {
-  return folded_compare(Op::OpINotEqual, a, b, [](auto x, auto y) { return x != y; });
+  return folded_compare(&I::not_equal, a, b, [](auto x, auto y) { return x != y; });
 }
 Flag operator<(Word a, Word b) {
-  return folded_compare(Op::OpULessThan, a, b, [](auto x, auto y) { return x < y; });
+  return folded_compare(&I::less, a, b, [](auto x, auto y) { return x < y; });
 }
 Flag operator<=(Word a, Word b) {
-  return folded_compare(Op::OpULessThanEqual, a, b, [](auto x, auto y) { return x <= y; });
+  return folded_compare(&I::less_equal, a, b, [](auto x, auto y) { return x <= y; });
 }
 Flag operator>(Word a, Word b) {
-  return folded_compare(Op::OpUGreaterThan, a, b, [](auto x, auto y) { return x > y; });
+  return folded_compare(&I::greater, a, b, [](auto x, auto y) { return x > y; });
 }
 Flag operator>=(Word a, Word b) {
-  return folded_compare(Op::OpUGreaterThanEqual, a, b, [](auto x, auto y) { return x >= y; });
+  return folded_compare(&I::greater_equal, a, b, [](auto x, auto y) { return x >= y; });
 }
 Word operator+(Word a, std::uint32_t b) { return a + a.emitter->word(b); }
 Word operator-(Word a, std::uint32_t b) { return a - a.emitter->word(b); }
@@ -126,21 +127,18 @@ Flag operator<=(Word a, std::uint32_t b) { return a <= a.emitter->word(b); }
 Flag operator>(Word a, std::uint32_t b) { return a > a.emitter->word(b); }
 Flag operator>=(Word a, std::uint32_t b) { return a >= a.emitter->word(b); }
 
-Flag signed_less(Word a, Word b) { return compare(Op::OpSLessThan, a, b); }
-Word signed_shift_right(Word a, Word count) {
-  return word_op(Op::OpShiftRightArithmetic, a, count);
-}
+Flag signed_less(Word a, Word b) { return compare(&I::signed_less, a, b); }
+Word signed_shift_right(Word a, Word count) { return word_op(&I::signed_shift_right, a, count); }
 Word signed_shift_right(Word a, std::uint32_t count) {
   return signed_shift_right(a, a.emitter->word(count));
 }
 
-static Word upper_half(Op op, Word a, Word b) {
+Word mul_high(Word a, Word b) {
   Emitter& e = *a.emitter;
-  const Id both = e.emit(op, e.module().type_pair(e.type_word()), {a.id(), b.id()});
-  return e.as_word(e.emit(Op::OpCompositeExtract, e.type_word(), {both, 1}));
+  const Id both =
+      e.function().multiply_extended(e.module().type_pair(e.type_word()), {a.id(), b.id()});
+  return e.as_word(e.function().extract(e.type_word(), {both, 1}));
 }
-Word mul_high(Word a, Word b) { return upper_half(Op::OpUMulExtended, a, b); }
-Word signed_mul_high(Word a, Word b) { return upper_half(Op::OpSMulExtended, a, b); }
 
 // The highest bit of zero is reported as -1, so that 31 - (-1) is the width.
 Word clz(Word a) {
@@ -153,30 +151,36 @@ Word ctz(Word a) {
 }
 Word popcount(Word a) {
   Emitter& e = *a.emitter;
-  return e.as_word(e.emit(Op::OpBitCount, e.type_word(), {a.id()}));
+  return e.as_word(e.function().bit_count(e.type_word(), {a.id()}));
 }
 Word reverse_bits(Word a) {
   Emitter& e = *a.emitter;
-  return e.as_word(e.emit(Op::OpBitReverse, e.type_word(), {a.id()}));
+  return e.as_word(e.function().reverse_bits(e.type_word(), {a.id()}));
 }
-Word divide(Word a, Word b) { return word_op(Op::OpUDiv, a, b); }
-Word modulo(Word a, Word b) { return word_op(Op::OpUMod, a, b); }
-Word signed_divide(Word a, Word b) { return word_op(Op::OpSDiv, a, b); }
+Word divide(Word a, Word b) { return word_op(&I::divide, a, b); }
+Word modulo(Word a, Word b) { return word_op(&I::modulo, a, b); }
+Word signed_divide(Word a, Word b) { return word_op(&I::signed_divide, a, b); }
 
-static Float float_op(Op op, Float a, Float b) {
+static Float float_op(Instruction op, Float a, Float b) {
   return {a.emitter, a.emitter->emit_float(op, a.emitter->type_float(), {a.id, b.id})};
 }
-static Double double_op(Op op, Double a, Double b) {
+static Double double_op(Instruction op, Double a, Double b) {
   return {a.emitter, a.emitter->emit_float(op, a.emitter->type_double(), {a.id, b.id})};
 }
-Float operator+(Float a, Float b) { return float_op(Op::OpFAdd, a, b); }
-Float operator-(Float a, Float b) { return float_op(Op::OpFSub, a, b); }
-Float operator*(Float a, Float b) { return float_op(Op::OpFMul, a, b); }
-Double operator+(Double a, Double b) { return double_op(Op::OpFAdd, a, b); }
-Double operator-(Double a, Double b) { return double_op(Op::OpFSub, a, b); }
-Double operator*(Double a, Double b) { return double_op(Op::OpFMul, a, b); }
-Float near_divide(Float a, Float b) { return float_op(Op::OpFDiv, a, b); }
-Double near_divide(Double a, Double b) { return double_op(Op::OpFDiv, a, b); }
+Float operator+(Float a, Float b) { return float_op(&I::float_add, a, b); }
+Float operator-(Float a, Float b) { return float_op(&I::float_subtract, a, b); }
+Float operator*(Float a, Float b) { return float_op(&I::float_multiply, a, b); }
+Double operator+(Double a, Double b) { return double_op(&I::float_add, a, b); }
+Double operator-(Double a, Double b) { return double_op(&I::float_subtract, a, b); }
+Double operator*(Double a, Double b) { return double_op(&I::float_multiply, a, b); }
+Float near_divide(Float a, Float b) { return float_op(&I::float_divide, a, b); }
+Double near_divide(Double a, Double b) { return double_op(&I::float_divide, a, b); }
+Float near_negate(Float a) {
+  return {a.emitter, a.emitter->emit_float(&I::float_negate, a.emitter->type_float(), {a.id})};
+}
+Double near_negate(Double a) {
+  return {a.emitter, a.emitter->emit_float(&I::float_negate, a.emitter->type_double(), {a.id})};
+}
 Float near_sqrt(Float a) {
   return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_float(), {a.id})};
 }
@@ -200,41 +204,41 @@ OrderKey order_key(Float x) {
   return {select(negative, 0U - magnitude, magnitude), magnitude > 0x7F80'0000U};
 }
 
-Flag on_keys(Op op, Float a, Float b) {
+Flag on_keys(Instruction op, Float a, Float b) {
   const OrderKey left = order_key(a);
   const OrderKey right = order_key(b);
   return compare(op, left.key, right.key) && !(left.is_nan || right.is_nan);
 }
 
-Flag compare(Op op, Op on_integers, Float a, Float b) {
+Flag compare(Instruction op, Instruction on_integers, Float a, Float b) {
   Emitter& e = *a.emitter;
   if (e.exact() && !e.has(Feature::PreserveSpecials32)) return on_keys(on_integers, a, b);
   return e.as_flag(e.emit(op, e.type_bool(), {a.id, b.id}));
 }
 
-Flag compare(Op op, Double a, Double b) {
+Flag compare(Instruction op, Double a, Double b) {
   Emitter& e = *a.emitter;
   return e.as_flag(e.emit(op, e.type_bool(), {a.id, b.id}));
 }
 
 }  // namespace
 
-Flag operator<(Float a, Float b) { return compare(Op::OpFOrdLessThan, Op::OpSLessThan, a, b); }
+Flag operator<(Float a, Float b) { return compare(&I::float_less, &I::signed_less, a, b); }
 Flag operator<=(Float a, Float b) {
-  return compare(Op::OpFOrdLessThanEqual, Op::OpSLessThanEqual, a, b);
+  return compare(&I::float_less_equal, &I::signed_less_equal, a, b);
 }
-Flag operator==(Float a, Float b) { return compare(Op::OpFOrdEqual, Op::OpIEqual, a, b); }
-Flag operator<(Double a, Double b) { return compare(Op::OpFOrdLessThan, a, b); }
-Flag operator<=(Double a, Double b) { return compare(Op::OpFOrdLessThanEqual, a, b); }
-Flag operator==(Double a, Double b) { return compare(Op::OpFOrdEqual, a, b); }
+Flag operator==(Float a, Float b) { return compare(&I::float_equal, &I::equal, a, b); }
+Flag operator<(Double a, Double b) { return compare(&I::float_less, a, b); }
+Flag operator<=(Double a, Double b) { return compare(&I::float_less_equal, a, b); }
+Flag operator==(Double a, Double b) { return compare(&I::float_equal, a, b); }
 
 Word bits(Float a) {
-  return a.emitter->as_word(a.emitter->emit(Op::OpBitcast, a.emitter->type_word(), {a.id}));
+  return a.emitter->as_word(a.emitter->function().bitcast(a.emitter->type_word(), {a.id}));
 }
 Float float_from_bits(Word a) {
   Emitter& e = *a.emitter;
   if (a.is_constant()) return e.number(std::bit_cast<float>(a.constant));
-  return e.as_float(e.emit(Op::OpBitcast, e.type_float(), {a.id()}));
+  return e.as_float(e.function().bitcast(e.type_float(), {a.id()}));
 }
 
 // Of two handles of one kind, by a condition that may be known.
@@ -244,7 +248,7 @@ static Handle chosen(Flag c, Handle a, Handle b, Emit emit) {
   return emit();
 }
 static Id select_ids(Flag c, Id type, Id a, Id b) {
-  return c.emitter->emit(Op::OpSelect, type, {c.id, a, b});
+  return c.emitter->function().select(type, {c.id, a, b});
 }
 Flag select(Flag c, Flag a, Flag b) {
   return chosen(c, a, b, [&] {

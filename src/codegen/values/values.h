@@ -92,7 +92,6 @@ Flag signed_less(Word a, Word b);
 Word signed_shift_right(Word a, Word count);
 Word signed_shift_right(Word a, std::uint32_t count);
 Word mul_high(Word a, Word b);
-Word signed_mul_high(Word a, Word b);
 Word clz(Word a);
 Word ctz(Word a);
 Word popcount(Word a);
@@ -152,7 +151,9 @@ Float operator*(Float a, Float b);
 Double operator+(Double a, Double b);
 Double operator-(Double a, Double b);
 Double operator*(Double a, Double b);
-// What the device has for division and square root: near, not exact.
+// The device's own operations: near the exact value, and free in what they make of NaNs and zeros.
+Float near_negate(Float a);
+Double near_negate(Double a);
 Float near_divide(Float a, Float b);
 Double near_divide(Double a, Double b);
 Float near_sqrt(Float a);

@@ -72,7 +72,7 @@ Division divide_pairs(Wide a, Wide b) {
 
 Wide from_vector(Emitter& e, Id vector) {
   const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.emit(spv::Op::OpCompositeExtract, e.type_word(), {vector, index}));
+    return e.as_word(e.function().extract(e.type_word(), {vector, index}));
   };
   const Word low = part(0);
   return wide(low, part(1));
@@ -82,15 +82,14 @@ template <class Choose>
 Wide through_helper(Helper kind, const char* name, Wide a, Wide b, Choose choose) {
   Emitter& e = *a.emitter;
   const Id word = e.type_word();
-  const Id result =
-      e.call_helper(kind, 0, name, e.type_word_pair(), {word, word, word, word},
-                    {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
-                      const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
-                      const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
-                      const Wide value = choose(divide_pairs(left, right));
-                      return e.emit(spv::Op::OpCompositeConstruct, e.type_word_pair(),
-                                    {value.low.id(), value.high.id()});
-                    });
+  const Id result = e.call_helper(
+      kind, 0, name, e.type_word_pair(), {word, word, word, word},
+      {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
+        const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
+        const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
+        const Wide value = choose(divide_pairs(left, right));
+        return e.function().construct(e.type_word_pair(), {value.low.id(), value.high.id()});
+      });
   return from_vector(e, result);
 }
 
@@ -99,7 +98,7 @@ Wide through_helper(Helper kind, const char* name, Wide a, Wide b, Choose choose
 Wide divide(Wide a, Wide b) {
   Emitter& e = *a.emitter;
   if (!a.is_pair()) {
-    return e.as_wide(e.emit(spv::Op::OpUDiv, e.type_wide(), {a.native, b.native}));
+    return e.as_wide(e.function().divide(e.type_wide(), {a.native, b.native}));
   }
   return through_helper(Helper::DivideWide, "divide_u64", a, b,
                         [](const Division& d) { return d.quotient; });
@@ -108,7 +107,7 @@ Wide divide(Wide a, Wide b) {
 Wide modulo(Wide a, Wide b) {
   Emitter& e = *a.emitter;
   if (!a.is_pair()) {
-    return e.as_wide(e.emit(spv::Op::OpUMod, e.type_wide(), {a.native, b.native}));
+    return e.as_wide(e.function().modulo(e.type_wide(), {a.native, b.native}));
   }
   return through_helper(Helper::ModuloWide, "modulo_u64", a, b,
                         [](const Division& d) { return d.remainder; });

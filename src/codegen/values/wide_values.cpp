@@ -5,19 +5,20 @@
 namespace felsite::codegen {
 namespace {
 
-using spv::Op;
+using I = InstructionWriter;
+using Instruction = InstructionWriter::Instruction;
 
-Wide native_op(Op op, Wide a, Wide b) {
+Wide native_op(Instruction op, Wide a, Wide b) {
   Emitter& e = *a.emitter;
   return e.as_wide(e.emit(op, e.type_wide(), {a.native, b.native}));
 }
 
-Flag native_compare(Op op, Wide a, Wide b) {
+Flag native_compare(Instruction op, Wide a, Wide b) {
   Emitter& e = *a.emitter;
   return e.as_flag(e.emit(op, e.type_bool(), {a.native, b.native}));
 }
 
-Wide native_shift(Op op, Wide a, Word count) {
+Wide native_shift(Instruction op, Wide a, Word count) {
   Emitter& e = *a.emitter;
   return e.as_wide(e.emit(op, e.type_wide(), {a.native, count.id()}));
 }
@@ -42,41 +43,41 @@ Crossing crossing(Word count) {
 }  // namespace
 
 Wide operator+(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpIAdd, a, b);
+  if (!a.is_pair()) return native_op(&I::add, a, b);
   const Word low = a.low + b.low;
   return pair(low, a.high + b.high + carry(low < a.low));
 }
 
 Wide operator-(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpISub, a, b);
+  if (!a.is_pair()) return native_op(&I::subtract, a, b);
   return pair(a.low - b.low, a.high - b.high - carry(a.low < b.low));
 }
 
 Wide operator*(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpIMul, a, b);
+  if (!a.is_pair()) return native_op(&I::multiply, a, b);
   const Word high = mul_high(a.low, b.low) + a.low * b.high + a.high * b.low;
   return pair(a.low * b.low, high);
 }
 
 Wide operator&(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpBitwiseAnd, a, b);
+  if (!a.is_pair()) return native_op(&I::bit_and, a, b);
   return pair(a.low & b.low, a.high & b.high);
 }
 Wide operator|(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpBitwiseOr, a, b);
+  if (!a.is_pair()) return native_op(&I::bit_or, a, b);
   return pair(a.low | b.low, a.high | b.high);
 }
 Wide operator^(Wide a, Wide b) {
-  if (!a.is_pair()) return native_op(Op::OpBitwiseXor, a, b);
+  if (!a.is_pair()) return native_op(&I::bit_xor, a, b);
   return pair(a.low ^ b.low, a.high ^ b.high);
 }
 Wide operator~(Wide a) {
   if (a.is_pair()) return pair(~a.low, ~a.high);
-  return a.emitter->as_wide(a.emitter->emit(Op::OpNot, a.emitter->type_wide(), {a.native}));
+  return a.emitter->as_wide(a.emitter->function().bit_not(a.emitter->type_wide(), {a.native}));
 }
 
 Wide operator<<(Wide a, Word count) {
-  if (!a.is_pair()) return native_shift(Op::OpShiftLeftLogical, a, count);
+  if (!a.is_pair()) return native_shift(&I::shift_left, a, count);
   const Crossing c = crossing(count);
   const Word low = a.low << c.count;
   const Word high = (a.high << c.count) | ((a.low >> 1) >> c.rest);
@@ -84,7 +85,7 @@ Wide operator<<(Wide a, Word count) {
 }
 
 Wide operator>>(Wide a, Word count) {
-  if (!a.is_pair()) return native_shift(Op::OpShiftRightLogical, a, count);
+  if (!a.is_pair()) return native_shift(&I::shift_right, a, count);
   const Crossing c = crossing(count);
   const Word high = a.high >> c.count;
   const Word low = (a.low >> c.count) | ((a.high << 1) << c.rest);
@@ -92,7 +93,7 @@ Wide operator>>(Wide a, Word count) {
 }
 
 Wide signed_shift_right(Wide a, Word count) {
-  if (!a.is_pair()) return native_shift(Op::OpShiftRightArithmetic, a, count);
+  if (!a.is_pair()) return native_shift(&I::signed_shift_right, a, count);
   const Crossing c = crossing(count);
   const Word high = signed_shift_right(a.high, c.count);
   const Word low = (a.low >> c.count) | ((a.high << 1) << c.rest);
@@ -100,15 +101,15 @@ Wide signed_shift_right(Wide a, Word count) {
 }
 
 Flag operator==(Wide a, Wide b) {
-  if (!a.is_pair()) return native_compare(Op::OpIEqual, a, b);
+  if (!a.is_pair()) return native_compare(&I::equal, a, b);
   return ((a.low ^ b.low) | (a.high ^ b.high)) == 0U;
 }
 Flag operator<(Wide a, Wide b) {
-  if (!a.is_pair()) return native_compare(Op::OpULessThan, a, b);
+  if (!a.is_pair()) return native_compare(&I::less, a, b);
   return select(a.high == b.high, a.low < b.low, a.high < b.high);
 }
 Flag signed_less(Wide a, Wide b) {
-  if (!a.is_pair()) return native_compare(Op::OpSLessThan, a, b);
+  if (!a.is_pair()) return native_compare(&I::signed_less, a, b);
   return select(a.high == b.high, a.low < b.low, signed_less(a.high, b.high));
 }
 
@@ -129,7 +130,7 @@ Word low_word(Wide a) {
   if (a.is_pair()) return a.low;
   Emitter& e = *a.emitter;
   if (a.constant) return e.word(static_cast<std::uint32_t>(*a.constant));
-  return e.as_word(e.emit(Op::OpUConvert, e.type_word(), {a.native}));
+  return e.as_word(e.function().convert_integer(e.type_word(), {a.native}));
 }
 
 Word high_word(Wide a) { return a.is_pair() ? a.high : low_word(a >> 32U); }
@@ -137,14 +138,14 @@ Word high_word(Wide a) { return a.is_pair() ? a.high : low_word(a >> 32U); }
 Wide wide(Word low, Word high) {
   Emitter& e = *low.emitter;
   if (!e.has(Feature::Int64)) return pair(low, high);
-  const Id vector = e.emit(Op::OpCompositeConstruct, e.type_word_pair(), {low.id(), high.id()});
-  return e.as_wide(e.emit(Op::OpBitcast, e.type_wide(), {vector}));
+  const Id vector = e.function().construct(e.type_word_pair(), {low.id(), high.id()});
+  return e.as_wide(e.function().bitcast(e.type_wide(), {vector}));
 }
 
 Wide widen(Word a) {
   Emitter& e = *a.emitter;
   if (!e.has(Feature::Int64)) return pair(a, e.word(0));
-  return e.as_wide(e.emit(Op::OpUConvert, e.type_wide(), {a.id()}));
+  return e.as_wide(e.function().convert_integer(e.type_wide(), {a.id()}));
 }
 
 // From its words also where the device converts: Mesa 22.3 narrows `widened < constant` wrongly.
@@ -169,13 +170,13 @@ Word clz(Wide a) {
 Wide select(Flag c, Wide a, Wide b) {
   if (a.is_pair()) return pair(select(c, a.low, b.low), select(c, a.high, b.high));
   return c.emitter->as_wide(
-      c.emitter->emit(Op::OpSelect, c.emitter->type_wide(), {c.id, a.native, b.native}));
+      c.emitter->function().select(c.emitter->type_wide(), {c.id, a.native, b.native}));
 }
 
 // On pairs by magnitudes; MIN has one too, as an unsigned number.
 Wide signed_divide(Wide a, Wide b) {
   Emitter& e = *a.emitter;
-  if (!a.is_pair()) return native_op(Op::OpSDiv, a, b);
+  if (!a.is_pair()) return native_op(&I::signed_divide, a, b);
   const auto negative = [&](Wide x) { return signed_less(x.high, e.word(0)); };
   const auto negated = [&](Wide x) { return e.wide(0) - x; };
   const auto magnitude = [&](Wide x) { return select(negative(x), negated(x), x); };
@@ -185,10 +186,10 @@ Wide signed_divide(Wide a, Wide b) {
 
 Wide bits(Double a) {
   Emitter& e = *a.emitter;
-  if (e.has(Feature::Int64)) return e.as_wide(e.emit(Op::OpBitcast, e.type_wide(), {a.id}));
-  const Id vector = e.emit(Op::OpBitcast, e.type_word_pair(), {a.id});
+  if (e.has(Feature::Int64)) return e.as_wide(e.function().bitcast(e.type_wide(), {a.id}));
+  const Id vector = e.function().bitcast(e.type_word_pair(), {a.id});
   const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.emit(Op::OpCompositeExtract, e.type_word(), {vector, index}));
+    return e.as_word(e.function().extract(e.type_word(), {vector, index}));
   };
   return pair(part(0), part(1));
 }
@@ -197,9 +198,9 @@ Double double_from_bits(Wide a) {
   Emitter& e = *a.emitter;
   Id source = a.native;
   if (a.is_pair()) {
-    source = e.emit(Op::OpCompositeConstruct, e.type_word_pair(), {a.low.id(), a.high.id()});
+    source = e.function().construct(e.type_word_pair(), {a.low.id(), a.high.id()});
   }
-  return e.as_double(e.emit(Op::OpBitcast, e.type_double(), {source}));
+  return e.as_double(e.function().bitcast(e.type_double(), {source}));
 }
 
 }  // namespace felsite::codegen

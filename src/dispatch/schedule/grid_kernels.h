@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "felsite/error.h"
-#include "felsite/program.h"
+#include "felsite/validate.h"
 
 namespace felsite::dispatch {
 

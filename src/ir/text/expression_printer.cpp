@@ -11,26 +11,13 @@ namespace {
 
 constexpr char kAxes[] = "xyz";
 
-enum class OperatorFamily : std::uint8_t { Arithmetic, Bits, Comparison, Logic };
-
-OperatorFamily family(BinaryOp op) {
-  const TypeRule& rule = info(op).rule;
-  if (rule.operands.has(Type::Bool)) {
-    return op == BinaryOp::And || op == BinaryOp::Or ? OperatorFamily::Logic
-                                                     : OperatorFamily::Comparison;
-  }
-  if (rule.result == ResultRule::Bool) return OperatorFamily::Comparison;
-  const bool bits = op >= BinaryOp::BitAnd && op <= BinaryOp::Shr;
-  return bits ? OperatorFamily::Bits : OperatorFamily::Arithmetic;
-}
-
 // Few know by heart how & and << stand to +, == and each other, or && to ||.
 bool needs_clarity(BinaryOp parent, BinaryOp child) {
   if (parent == child) return false;
-  const OperatorFamily outer = family(parent);
-  const OperatorFamily inner = family(child);
-  if (outer == OperatorFamily::Logic) return inner == OperatorFamily::Logic;
-  return outer == OperatorFamily::Bits || inner == OperatorFamily::Bits;
+  const OpFamily outer = info(parent).family;
+  const OpFamily inner = info(child).family;
+  if (outer == OpFamily::Logic) return inner == OpFamily::Logic;
+  return outer == OpFamily::Bits || inner == OpFamily::Bits;
 }
 
 }  // namespace
