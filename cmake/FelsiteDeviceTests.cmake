@@ -1,7 +1,7 @@
 # Tests that run on Vulkan devices, once on each driver at hand.
 
-# The machine's own lavapipe, and those that scripts/drivers fetched. A driver that comes or goes
-# makes the next build configure again, so it is never too early to configure.
+# The machine's own lavapipe, and the drivers that scripts/drivers fetched. When a driver appears or
+# disappears, the next build configures again, so configuring is never too early.
 file(GLOB system_lavapipe CONFIGURE_DEPENDS /usr/share/vulkan/icd.d/lvp_icd*.json)
 file(GLOB fetched_drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/.deps/drivers/*.json)
 set(felsite_test_drivers "")  # NAME=ICD file
@@ -17,34 +17,34 @@ if(NOT felsite_test_drivers)
   message(WARNING "There is no Vulkan driver to test on: the device tests are left out.")
 endif()
 # Drivers are not instrumented: the thread sanitizer would see their worker threads but not how they
-# synchronize. So it does not look into them, and lavapipe starts none.
+# synchronize. So it ignores them, and lavapipe starts none.
 set(felsite_device_environment "")
 if("thread" IN_LIST FELSITE_SANITIZE)
   set(felsite_device_environment LP_NUM_THREADS=0 TSAN_OPTIONS=ignore_noninstrumented_modules=1)
 endif()
-# All that runs on lavapipe runs under the validation layer, which must be installed, with its
-# synchronization checks; the sanitizers and the other drivers run without.
+# Everything on lavapipe runs under the validation layer, which must be installed, with its
+# synchronization checks; the sanitizers and the other drivers run without it.
 set(felsite_validated_driver lavapipe)
 if(FELSITE_SANITIZE)
   set(felsite_validated_driver "")
 endif()
-# How many generated programs are compared. A sanitizer does not help with comparing bytes, so a part
-# of them shows it all the code, on one driver; Mesa 25 compiles each of them in a fifth of a second.
-# FELSITE_DEVICE_PROGRAMS=2000 with a test executable compares as many on any driver.
-# Faults in all calls with all results are for one driver; the others see one result for each call,
-# and of long runs one call in four.
+# How many generated programs are compared. A sanitizer does not help to compare bytes, so it runs a
+# part of them, which covers all the code, on one driver; Mesa 25 takes a fifth of a second to
+# compile each. FELSITE_DEVICE_PROGRAMS=2000 makes a test executable compare that many on any
+# driver. One driver sees faults in all calls with all results; the others see one result for each
+# call, and in long runs one call in four.
 set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=150 FELSITE_GRID_SYNC_PROGRAMS=15
                                  FELSITE_FAULTS_SPARING=1)
 set(felsite_generated_swiftshader FELSITE_FAULTS_SPARING=1)
 # Mesa 25 takes minutes to compile the kernels of these; the other drivers run them.
 set(felsite_excluded_lavapipe25 "grid barriers in uniform loops and conditions*")
-# From Debian 13 on the machine's own lavapipe is such a one, and no other driver sees all faults.
+# From Debian 13 on the machine's own lavapipe is Mesa 25 too, but only this driver sees all faults.
 string(REGEX MATCH "lavapipe=[^;]+" system_icd "${felsite_test_drivers}")
 if(system_icd)
   string(REPLACE "lavapipe=" "" system_icd ${system_icd})
   file(READ ${system_icd} system_icd)
   string(JSON system_api_version GET "${system_icd}" ICD api_version)
-  if(system_api_version VERSION_GREATER_EQUAL 1.4)  # Mesa 22, of Debian 12, has 1.1 there
+  if(system_api_version VERSION_GREATER_EQUAL 1.4)  # Mesa 22, in Debian 12, has 1.1 there
     set(felsite_generated_lavapipe ${felsite_generated_lavapipe25})
     list(REMOVE_ITEM felsite_generated_lavapipe FELSITE_FAULTS_SPARING=1)
     set(felsite_excluded_lavapipe ${felsite_excluded_lavapipe25})
@@ -58,23 +58,23 @@ if(FELSITE_SANITIZE)
   list(FILTER felsite_test_drivers INCLUDE REGEX "^lavapipe=")
   set(felsite_generated_lavapipe FELSITE_DEVICE_PROGRAMS=40 FELSITE_GRID_SYNC_PROGRAMS=25
                                  FELSITE_FAULTS_SPARING=1)
-  # Tables of values and masks, and long runs, are the same code again and again; tests/codegen
-  # lowers it all. Of 140 000 workgroups lavapipe takes so much memory through a sanitizer's
-  # allocator, and through no other, that no machine has it.
+  # Tables of values and masks, and long runs, repeat the same code; tests/codegen lowers it all.
+  # With 140 000 workgroups lavapipe needs more memory than any machine has, but only with a
+  # sanitizer's allocator.
   set(felsite_device_arguments --source-file-exclude=*test_operations*)
   set(felsite_excluded "each pair of features*" "*of 10 000*" "a long run*"
                        "a grid that runs in parts*")
 endif()
 
-# What their main looks at besides the tests: whether the layer was silent.
+# An additional check in their main: the validation layer must be silent.
 add_library(test_device_checks OBJECT support/layer_silence.cpp)
 target_include_directories(test_device_checks PRIVATE ${PROJECT_SOURCE_DIR}/src
                                                       ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(test_device_checks PRIVATE felsite felsite_vulkan felsite_warnings
                                                  doctest::doctest)
 
-# The masks under which conformance runs on lavapipe besides its own: each stands for devices
-# without something that the runtime would rather use.
+# The masks under which conformance also runs on lavapipe: each stands for devices that lack
+# something that the runtime prefers to use.
 set(felsite_conformance_masks
     none
     -timeline_semaphores
@@ -85,7 +85,8 @@ set(felsite_conformance_masks
     transfer_queue,-in_place_memory
     -external_host_memory
     -conditional_rendering)
-# Under a sanitizer the two that run most other code; each takes the whole suite again.
+# Under a sanitizer only the two masks that run the most different code; each repeats the whole
+# suite.
 if(FELSITE_SANITIZE)
   set(felsite_conformance_masks none -in_place_memory)
 endif()
@@ -111,7 +112,7 @@ function(felsite_driver_test test part driver)
   set(arguments ${felsite_device_arguments})
   set(excluded ${felsite_excluded} ${felsite_excluded_${name}})
   if(excluded)
-    list(JOIN excluded "," patterns)  # of two such options doctest takes one
+    list(JOIN excluded "," patterns)  # doctest accepts only one such option
     list(APPEND arguments --test-case-exclude=${patterns})
   endif()
   add_test(NAME ${test} COMMAND test_${part} ${arguments})
@@ -121,7 +122,7 @@ function(felsite_driver_test test part driver)
   if(name STREQUAL felsite_validated_driver)
     set(validation FELSITE_VALIDATION=sync)
   endif()
-  # Both names of the variable for the loader: those that know the second one prefer it.
+  # Both names of the loader's variable: loaders that know the second one prefer it.
   set(environment
       VK_ICD_FILENAMES=${icd} VK_DRIVER_FILES=${icd} FELSITE_TEST_DRIVER=${name}
       FELSITE_TEST_DRIVER_LIBRARY=${library} ${felsite_generated_${name}} ${validation}
@@ -159,8 +160,8 @@ function(felsite_conformance_tests)
   endforeach()
 endfunction()
 
-# Programs with grid barriers in every form: on the reference, on each driver, and on lavapipe with
-# nothing optional, where more of what lives across a barrier is emulated.
+# Programs with grid barriers in every form: on the reference, on each driver, and on lavapipe
+# without optional features, where more of what lives across a barrier is emulated.
 function(felsite_grid_sync_tests)
   felsite_device_executable(grid_sync)
   add_test(NAME grid_sync_reference COMMAND test_grid_sync)

@@ -1,4 +1,4 @@
-# find_package(felsite CONFIG) from an install tree. tests/consumer is a project that does so.
+# Supports find_package(felsite CONFIG) from an install tree; tests/consumer uses it.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS felsite EXPORT felsiteTargets)

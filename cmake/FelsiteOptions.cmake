@@ -2,7 +2,7 @@
 option(FELSITE_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_BUILD_TOOL "Build the felsite command" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_BUILD_BENCH "Build felsite-bench, which needs glslang" ${PROJECT_IS_TOP_LEVEL})
-# Warnings of other compilers and releases are not for those who only build or package Felsite.
+# Warnings of other compilers and releases must not stop those who only build or package Felsite.
 option(FELSITE_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_INSTALL "Install the library, its headers and the command" ${PROJECT_IS_TOP_LEVEL})
 option(FELSITE_FUZZ "Build the libFuzzer targets (clang)" OFF)
@@ -23,22 +23,22 @@ if(FELSITE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${FELSITE_CCACHE})
 endif()
 
-# Linked privately by every target of our own.
+# Every target of Felsite links this privately.
 add_library(felsite_warnings INTERFACE)
 target_compile_options(
   felsite_warnings
   INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wswitch-enum $<$<BOOL:${FELSITE_WERROR}>:-Werror>
-            # The values of float operations are part of the contract: a fused multiply-add that
-            # the compiler made of two operations would change them.
+            # The values of float operations are part of the contract; contracting two operations
+            # into a fused multiply-add would change them.
             -ffp-contract=off
-            # Nobody reads errno after a square root, and setting it keeps loops from vectorising.
+            # Nobody reads errno after a square root, and setting it prevents vectorisation.
             -fno-math-errno)
 # g++ 12 warns about every "text" + std::string (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(felsite_warnings INTERFACE -Wno-restrict)
 endif()
 
-# The sorts of libstdc++ 12 use what it has marked as deprecated, and clang warns of that.
+# The sorts of libstdc++ 12 use functions that it marks as deprecated, which clang warns about.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(felsite_warnings INTERFACE -Wno-deprecated-declarations)
 endif()

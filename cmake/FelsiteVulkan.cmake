@@ -1,5 +1,5 @@
-# What src/vk and its tests compile with: the headers of Vulkan and the allocator. Nothing of
-# it is linked, and no public header needs it, so it stays out of the installed package.
+# What src/vk and its tests compile with: the headers of Vulkan and of the allocator. Nothing is
+# linked, and no public header needs them, so they stay out of the installed package.
 find_package(Vulkan REQUIRED)
 find_package(VulkanMemoryAllocator CONFIG REQUIRED)
 

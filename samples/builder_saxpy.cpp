@@ -1,4 +1,4 @@
-// saxpy.fels once more: built in C++, run on the reference backend, read back.
+// The kernel of saxpy.fels, built in C++, run on the reference backend, and read back.
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -30,7 +30,7 @@ int main() {
   const auto program = k.build();
   if (!program) return fail(to_string(to_error(program.error(), "saxpy")));
 
-  // Backends take and give bytes, in the order of the declarations. Inputs are only borrowed.
+  // Backends take and return bytes, in the order of the declarations. Inputs are only borrowed.
   const std::vector<float> factor{2};
   const std::vector<float> left{0, 1, 2, 3, 4, 5, 6, 7};
   const std::vector<float> right{10, 20, 30, 40, 50, 60, 70, 80};

@@ -1,5 +1,6 @@
 // Heat spreads along a rod, 64 steps in one submission: buffers that stay on the device, a sequence
-// recorded once and run twice, and what the second run cost. docs/vulkan.md explains the calls.
+// that is recorded once and run twice, and the cost of the second run. docs/vulkan.md explains the
+// calls.
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -27,7 +28,7 @@ constexpr const char* kDiffuse = R"(program diffuse workgroup(64) {
   }
 })";
 
-// The rod after 64 steps, for each of two beginnings, and what the second run did.
+// The rod after 64 steps, for each of two initial states, and what the second run did.
 struct Outcome {
   std::vector<Bytes> rods;
   Telemetry second_run;
@@ -38,15 +39,15 @@ Result<Outcome> spread(Backend& backend, const ir::Program& diffuse) {
   const std::vector<float> hot_end{800, 0, 0, 0, 0, 0, 0, 0};
   const ByteSpan first = std::as_bytes(std::span(hot_middle));
 
-  // Two buffers, all or nothing. What they hold stays on the device between calls.
+  // Allocates both buffers or none. Their contents stay on the device between calls.
   const std::vector<std::uint64_t> sizes{first.size(), first.size()};
   const auto rods = backend.allocate_resident_many(sizes);
   if (!rods) return std::unexpected(rods.error());
   const ResidentHandle a = (*rods)[0];
   const ResidentHandle b = (*rods)[1];
 
-  // There and back, 32 times. Each step reads what the one before has written: the barriers between
-  // them are the backend's business.
+  // Back and forth, 32 times. Each step reads what the previous one wrote; the backend places the
+  // barriers between them.
   const std::vector<ResidentStep> there_and_back{
       {.program = diffuse, .resources = {a, b}, .label = "there"},
       {.program = diffuse, .resources = {b, a}, .label = "back"}};
@@ -57,7 +58,7 @@ Result<Outcome> spread(Backend& backend, const ir::Program& diffuse) {
   if (!sequence) return std::unexpected(sequence.error());
 
   Outcome outcome;
-  std::vector<Bytes> outputs;  // its memory is used again by the second run
+  std::vector<Bytes> outputs;  // its memory is reused by the second run
   if (auto ran = (*sequence)->run_into(outputs); !ran) return std::unexpected(ran.error());
   outcome.rods.push_back(outputs[0]);
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Shared by the scripts of this folder; sourced, never run. The caller sets `set -euo pipefail`.
+# Shared by the scripts in this folder; sourced, never run. The caller sets `set -euo pipefail`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 prog=${0##*/}
@@ -27,9 +27,9 @@ parse_preset() {
   done
 }
 
-# A prefix for the commands that run a preset's binaries. The sanitizer runtimes of g++ 12 map their shadow at fixed
-# addresses and die at start ("unexpected memory mapping") on kernels that randomize more than 28 bits, so there
-# randomization is turned off; a container may forbid that, and then the plain run is the best there is.
+# A prefix for the commands that run a preset's binaries. The sanitizer runtimes of g++ 12 map their shadow memory at
+# fixed addresses and die at start ("unexpected memory mapping") on kernels that randomize more than 28 bits, so
+# randomization is turned off there. A container may forbid that; the binaries then run without the prefix.
 sanitizer_prefix() {
   prefix=()
   case $1 in asan | tsan) ;; *) return 0 ;; esac
@@ -40,7 +40,7 @@ sanitizer_prefix() {
   fi
 }
 
-# Configures build/PRESET where that is due. Ninja itself notices changed CMake files, but not a changed preset nor a
+# Configures build/PRESET if necessary. Ninja itself notices changed CMake files, but neither a changed preset nor a
 # checkout that was moved or copied; both need a fresh cache.
 configure() {
   local preset=$1 dir=$root/build/$1 stamp=$root/build/$1/.configured
@@ -54,7 +54,7 @@ configure() {
   printf '%s\n' "$root" >"$stamp"
 }
 
-# What scripts/setup has to install for a preset.
+# Installs what a preset needs.
 setup_for() {
   case $1 in
     user) "$root/scripts/setup" ;;
@@ -79,17 +79,17 @@ build() {
     die "the build of preset '$preset' failed, see above"
 }
 
-# write_suite_source SUITE DIR: writes a source of the suite, as an apt source into DIR: the one that this machine has
-# for it already (security updates have an address of their own), else the one it has its own release from, with only
-# the suite replaced. So the address and the key are those of the machine and stand nowhere here.
+# write_suite_source SUITE DIR: writes an apt source for the suite into DIR. It is the source that this machine
+# already has for the suite (security updates have their own address), or else the source of the machine's own release
+# with only the suite replaced. So the address and the key are the machine's, and this repository states neither.
 write_suite_source() {
   local codename
   codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME:-}")
   write_source_like "$1" "$2" "$1" || write_source_like "$1" "$2" "$codename stable oldstable"
 }
 
-# write_source_like SUITE DIR MODELS: the first source with one of the suites MODELS, with its suites replaced by SUITE.
-# Both of apt's notations are read: stanzas (*.sources) first, then lines (*.list).
+# write_source_like SUITE DIR MODELS: copies the first source with one of the suites MODELS, with its suites replaced
+# by SUITE. It reads both of apt's notations: stanzas (*.sources) first, then lines (*.list).
 write_source_like() {
   local suite=$1 dir=$2 models=$3 file
   for file in /etc/apt/sources.list.d/*.sources; do
@@ -134,8 +134,8 @@ write_source_like() {
 }
 
 # unpack_from_suite SUITE DIR PACKAGE: unpacks PACKAGE of another suite of this machine's own mirror into DIR, checked
-# against the archive's signature. All apt state is private to a temporary folder, so nothing is installed and no
-# source is added to the machine; it needs no root.
+# against the archive's signature. All apt state is in a temporary folder, so nothing is installed, no source is added
+# to the machine, and root is not needed.
 unpack_from_suite() (
   suite=$1 dir=$2 package=$3
   mkdir -p "$(dirname "$dir")"
@@ -154,7 +154,7 @@ unpack_from_suite() (
     cat "$tmp/log" >&2
     die "could not fetch $package of Debian $suite, see above"
   fi
-  # In one step, so that an interrupted run leaves nothing that looks complete.
+  # In one step, so an interrupted run leaves nothing that looks complete.
   rm -rf "$dir"
   mv tree "$dir"
 )

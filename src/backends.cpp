@@ -1,4 +1,4 @@
-// The composition root: the one place that names the backends.
+// The composition root: the only place that names the backends.
 #include <array>
 
 #include "base/guarded.h"

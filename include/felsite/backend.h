@@ -1,5 +1,5 @@
-// The backend contract: a backend is a pure function from a valid program and its input bytes to
-// output bytes, the same on every backend, callable from many threads at once.
+// The backend contract. A backend is a pure function from a valid program and its input bytes to
+// output bytes. Every backend gives the same bytes, and all calls are thread-safe.
 #pragma once
 
 #include <memory>
@@ -24,15 +24,15 @@ class Backend {
 
   virtual std::string_view id() const = 0;
   virtual std::string_view version() const = 0;
-  // Names of the node and expression kinds it runs.
+  // Names of the node and expression kinds that it runs.
   virtual std::vector<std::string> supported_ops() const = 0;
   virtual DeviceProfile device_profile() const = 0;
-  // Plans made for one capability set are never replayed on another.
+  // A plan made for one capability set is never replayed on another.
   virtual std::string device_feature_cache_key() const = 0;
 
-  // Dispatch. Inputs are the caller's, in declaration order, and must not lie in the output slots;
-  // `outputs` is filled in declaration order, its allocations reused. After an error the contents
-  // of the slots are unspecified.
+  // Dispatch. Inputs belong to the caller, come in declaration order, and must not lie in the
+  // output slots. `outputs` is filled in declaration order, and its allocations are reused. After
+  // an error the contents of the slots are unspecified.
   virtual Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
                                                         std::span<const ByteSpan> inputs,
                                                         std::vector<Bytes>& outputs,
@@ -61,15 +61,15 @@ class Backend {
                                                           const std::vector<Bytes>& inputs,
                                                           const DispatchConfig& config = {});
 
-  // Resident memory. What a fresh buffer holds is unspecified. A grouped allocation takes all or
-  // nothing.
+  // Resident memory. The contents of a fresh buffer are unspecified. A grouped allocation allocates
+  // all buffers or none.
   virtual Result<std::vector<ResidentHandle>> allocate_resident_many(
       std::span<const std::uint64_t> sizes) = 0;
   Result<ResidentHandle> allocate_resident(std::uint64_t bytes);
   virtual Result<std::uint64_t> resident_size(ResidentHandle buffer) const = 0;
-  // Of a whole buffer: as many bytes as it has.
+  // Uploads a whole buffer: `bytes` has the size of the buffer.
   Result<void> upload_resident(ResidentHandle buffer, ByteSpan bytes);
-  // As many; all are checked before one is written.
+  // The same for several buffers; all uploads are checked before any is written.
   Result<void> upload_resident_many(std::span<const ResidentUpload> uploads);
   Result<void> upload_resident_at(ResidentHandle buffer, std::uint64_t offset, ByteSpan bytes);
   virtual Result<void> upload_resident_at_many(std::span<const ResidentUpload> uploads) = 0;
@@ -80,19 +80,19 @@ class Backend {
                                         std::uint64_t length);
   Result<void> download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
                                             std::uint64_t length, Bytes& out);
-  // One slot for each range, in the caller's order; one wait for all.
+  // Fills one slot for each range, in the caller's order, with a single wait.
   virtual Result<void> download_resident_ranges_into(std::span<const ResidentRange> ranges,
                                                      std::vector<Bytes>& outputs) = 0;
   virtual Result<void> free_resident(ResidentHandle buffer) = 0;
 
-  // Work on resident memory: the one-submission form is behind all others.
+  // Work on resident memory. All other forms are built on the one-submission form.
   virtual Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
                                                  std::vector<Bytes>& outputs,
                                                  const SubmissionConfig& config = {}) = 0;
   virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
       const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
-  // Here also with iterations (DispatchConfig::fixpoint_iterations); the convergence flag is then
-  // one of the resources.
+  // Also runs fixpoints (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
+  // the resources.
   Result<void> dispatch_resident(const ir::Program& program,
                                  std::span<const ResidentHandle> resources,
                                  const DispatchConfig& config = {});
@@ -112,23 +112,24 @@ class Backend {
       std::span<const ResidentStep> prefix, std::span<const ResidentStep> repeated,
       std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs);
 
-  // Equal bytes of one domain are uploaded once and stay, within the backend's budget, the least
-  // recently used going first and never one that is held. To change or free one is BadInputs.
+  // Equal bytes within one domain are uploaded once. They stay on the device within the backend's
+  // budget; the least recently used ones that nobody holds are evicted first. Changing or freeing
+  // one is BadInputs.
   virtual Result<StaticUploads> acquire_static_uploads(std::string_view domain,
                                                        std::span<const ByteSpan> payloads) = 0;
   virtual Result<void> release_static_uploads(const StaticUploads& uploads) = 0;
 
-  // A resident buffer with a name, to hand on.
+  // A resident buffer with a name, which can be passed to other code on the same device.
   virtual Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
   Result<void> free_device_buffer(const DeviceBuffer& buffer);
   Result<DispatchTiming> dispatch_device_buffers(const ir::Program& program,
                                                  std::span<const DeviceBuffer> buffers,
                                                  const DispatchConfig& config = {});
 
-  // Lifecycle. `prepare` makes the backend ready for its first call, `flush` waits for all work and
-  // writes caches, `shutdown` also frees everything: later calls are DispatchFailed. A lost device
-  // makes every call DeviceLost until `try_recover` has built a new one; older handles are then
-  // InvalidHandle.
+  // Lifecycle. `prepare` readies the backend for its first call. `flush` waits for all work and
+  // writes caches. `shutdown` also frees everything, and later calls are DispatchFailed. When the
+  // device is lost, every call is DeviceLost until `try_recover` has opened a new device; older
+  // handles are then InvalidHandle.
   virtual Result<void> prepare() = 0;
   virtual Result<void> flush() = 0;
   virtual Result<void> shutdown() = 0;
@@ -139,13 +140,13 @@ class Backend {
   virtual MetricSnapshot metric_snapshot() const = 0;
 
  protected:
-  // Iterations of a program on resident buffers, until it converges. As it is here the host looks
-  // at the buffers after each iteration.
+  // Runs iterations of a program on resident buffers until it converges. In this default the host
+  // compares the buffers after each iteration.
   virtual Result<DispatchTiming> dispatch_resident_iterations(
       const ir::Program& program, std::span<const ResidentHandle> resources,
       const DispatchConfig& config);
-  // What is wrong with a configuration on resident buffers, whatever they are. As it is here it
-  // takes a copy of the profile, which a backend that keeps one need not.
+  // Checks a configuration for a dispatch on resident buffers, whichever these are. This default
+  // copies the device profile; a backend that stores one can avoid that.
   virtual Result<void> check_resident_config(const ir::Program& program,
                                              const DispatchConfig& config) const;
 
@@ -155,7 +156,7 @@ class Backend {
                                       const DispatchConfig& config);
 };
 
-// The ids of the backends that this build has, and one of them by its id, with default options.
+// The ids of the backends in this build, and a backend by its id, with default options.
 std::vector<std::string> backend_ids();
 Result<std::unique_ptr<Backend>> make_backend(std::string_view id);
 

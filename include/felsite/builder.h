@@ -7,10 +7,11 @@
 //   k.if_(i < k.length(y), [&] { y[i] = x[i] * 2.0f + y[i]; });
 //   std::expected<Program, Findings> program = k.build();
 //
-// A value means what it meant where it was made. One that is used twice, or used after a statement
-// that could have changed it, is bound to a variable at the place where it was made; one that is
-// used once, at once, stays inside its expression. Atomics happen where they are called; C++ does
-// not say which operand of a + b is called first, so write two atomics as two statements.
+// A value means what it meant where it was made. A value that is used twice, or used after a
+// statement that could have changed it, is bound to a variable where it was made; a value that is
+// used once and immediately stays inside its expression. Atomics happen where they are called. C++
+// does not specify which operand of a + b is evaluated first, so write two atomics as two
+// statements.
 #pragma once
 
 #include <array>
@@ -34,7 +35,7 @@ class Builder;
 class Value {
  public:
   Value() = default;
-  // Literals take part in expressions as they are: x + 1u, y * 0.5f.
+  // Literals can be used directly in expressions: x + 1u, y * 0.5f.
   template <class T>
   requires requires(T t) { literal(t); }
   Value(T value) : literal_(literal(value)) {}
@@ -46,12 +47,12 @@ class Value {
   friend Value apply(UnaryOp op, Value a);
   Value(Builder* builder, std::uint32_t id) : builder_(builder), id_(id) {}
 
-  Builder* builder_ = nullptr;  // null: a literal, or nothing
+  Builder* builder_ = nullptr;  // null: a literal, or no value
   std::uint32_t id_ = 0;
   Literal literal_;
 };
 
-// A variable that can change: x = x + 1u is an Assign node, copying included.
+// A variable that can change: x = x + 1u is an Assign node, and so is copying another Var into it.
 class Var {
  public:
   Var(const Var&) = default;
@@ -116,19 +117,20 @@ class Builder {
 
   void use_fast_floats();
 
-  // Buffers, bound in the order they are declared. A count of 0 is sized by the caller's bytes.
+  // Buffers are bound in the order of their declarations. A count of 0 is sized by the caller's
+  // bytes.
   Buffer readonly(std::string name, Type element, std::uint32_t count = 0);
   Buffer readwrite(std::string name, Type element, std::uint32_t count = 0);
   Buffer writeonly(std::string name, Type element, std::uint32_t count);
   Buffer uniform(std::string name, Type element, std::uint32_t count = 0);
   Buffer output(std::string name, Type element, std::uint32_t count);
   Buffer workgroup(std::string name, Type element, std::uint32_t count);
-  Buffer declare(BufferDecl decl);  // with everything explicit, the binding included
+  Buffer declare(BufferDecl decl);  // with everything explicit, including the binding
 
   // A user-defined operation: scalars in, one scalar out.
   OpHandle op(std::string name, std::vector<Param> params, Type result, const OpBody& body);
 
-  // Where the invocation stands; axes 0, 1, 2.
+  // The position of the invocation along axis 0, 1 or 2.
   Value invocation(unsigned axis) { return builtin(ExprKind::InvocationId, axis); }
   Value workgroup_id(unsigned axis) { return builtin(ExprKind::WorkgroupId, axis); }
   Value local(unsigned axis) { return builtin(ExprKind::LocalId, axis); }
@@ -176,7 +178,7 @@ class Builder {
 
   // The program, or everything that is wrong with it, with paths such as entry[2].then[0].value.
   std::expected<Program, Findings> build() const;
-  // The program as it stands, to be validated by whoever takes it.
+  // The program without validation; whoever takes it validates it.
   Program build_unvalidated() const;
 
   struct State;

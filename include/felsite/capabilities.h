@@ -1,8 +1,8 @@
-// What a device can do, as plain data: the mask under which a program is lowered to SPIR-V.
+// What a device can do, as plain data: the mask that a program is lowered for.
 //
-// A feature in the mask may be used; one that is missing is lowered to something that gives the
-// same bits, or the program is refused by the feature's name. Masking a feature off is always
-// allowed, so one device can stand in for weaker ones.
+// Lowering may use every feature in the mask. A missing feature is lowered to something that gives
+// the same bits, or the program is refused with the name of the feature. Masking a feature off is
+// always allowed, so one device can stand in for weaker ones.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct FeatureInfo {
 const FeatureInfo& info(Feature feature);
 std::optional<Feature> feature_named(std::string_view name);
 
-// What the module may not exceed. The defaults are what Vulkan requires of every device.
+// The limits that the module must keep. The defaults are what Vulkan guarantees on every device.
 struct DeviceLimits {
   std::array<std::uint32_t, 3> workgroup_size{128, 128, 64};
   std::uint32_t workgroup_invocations = 128;
@@ -57,11 +57,11 @@ struct DeviceLimits {
 
 struct Capabilities {
   std::bitset<kFeatureCount> features;
-  std::uint32_t spirv_version = 0x0001'0300;  // as a module's header has it: 1.3
+  std::uint32_t spirv_version = 0x0001'0300;  // as in a module's header: 1.3
   std::uint32_t subgroup_size = 1;
-  // Loop trips after which the driver stops every loop of an invocation in silence; 0: it does not.
+  // The driver silently stops all loops of an invocation after this many loop trips; 0: no limit.
   std::uint32_t loop_budget = 0;
-  // The driver takes x + 0 for x and x * 0 for 0 where it sees the zero, whatever x is.
+  // The driver folds x + 0 to x and x * 0 to 0 when it sees the zero, whatever x is.
   bool folds_float_zeros = false;
   DeviceLimits limits;
 
@@ -70,13 +70,13 @@ struct Capabilities {
   Capabilities without(Feature feature) const;
 };
 
-// A roomy device with every feature and no quirk: what `felsite spirv` lowers for by itself.
+// A generous device with every feature and no quirk; `felsite spirv` lowers for it by default.
 Capabilities all_capabilities();
-// A Vulkan 1.1 device with nothing optional, at the limits of `all_capabilities`.
+// A Vulkan 1.1 device without optional features, with the limits of `all_capabilities`.
 Capabilities no_capabilities();
 
 // Changes a mask by a list such as "none,int64,-storage8,spirv=1.5,subgroup=8,loop_budget=65535".
-// Entries apply from left to right: all, none, a feature, one taken away, a number, or a quirk.
+// Entries apply from left to right: all, none, a feature, a removed feature, a number, or a quirk.
 Result<Capabilities> apply_mask(Capabilities mask, std::string_view list);
 
 }  // namespace felsite::codegen

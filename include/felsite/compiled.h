@@ -1,4 +1,4 @@
-// Programs made ready to run often, and dispatches that are still under way.
+// Programs that are prepared to run often, and dispatches that are still running.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace felsite {
 
-// One program with one configuration. Gives the bits that Backend::dispatch gives. Usable from any
-// number of threads. It may outlive its backend: once that is shut down or destroyed, also by
-// another thread meanwhile, every dispatch is DispatchFailed.
+// One program with one configuration. It gives the bits that Backend::dispatch gives, and is
+// thread-safe. It may outlive its backend: once the backend is shut down or destroyed, even by
+// another thread during a call, every dispatch is DispatchFailed.
 class CompiledPipeline {
  public:
   virtual ~CompiledPipeline() = default;
@@ -19,25 +19,25 @@ class CompiledPipeline {
   virtual const ir::Program& program() const = 0;
   virtual Result<DispatchTiming> dispatch_borrowed_into(std::span<const ByteSpan> inputs,
                                                         std::vector<Bytes>& outputs) = 0;
-  // Independent dispatches, as many as there are sets of inputs, together.
+  // Runs several independent dispatches together, one for each set of inputs.
   virtual Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) = 0;
-  // On buffers of the backend, as ResidentStep describes them.
+  // Runs on resident buffers of the backend, as ResidentStep describes them.
   virtual Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) = 0;
 
   Result<std::vector<Bytes>> dispatch(const std::vector<Bytes>& inputs);
 };
 
-// A dispatch under way. It may be dropped at any time, which waits for nothing: its results are
-// gone, nothing leaks, and the work ends by itself (what a device has begun goes on to its end). It
-// may outlive its backend, and does not keep it from closing: once that is shut down or destroyed,
-// also by another thread meanwhile, a wait gives the results that the host has by then, or
-// DispatchFailed.
+// A running dispatch. It may be dropped at any time without waiting: its results are discarded,
+// nothing leaks, and the work ends by itself (the device completes what it has begun). It may
+// outlive its backend and does not keep it from closing: once the backend is shut down or
+// destroyed, even by another thread during a wait, the wait gives the results that have reached the
+// host by then, or DispatchFailed.
 class PendingDispatch {
  public:
   virtual ~PendingDispatch() = default;
   virtual bool is_ready() const = 0;
-  // Once; a second wait is DispatchFailed.
+  // May be called once; a second wait is DispatchFailed.
   virtual Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) = 0;
   Result<std::vector<Bytes>> wait();
 };

@@ -1,4 +1,4 @@
-// What a backend's device can do, and how well the backend knows it.
+// What a backend's device can do, and how accurately the backend knows it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace felsite {
 
-// `true` is a promise that the native path is taken; an emulation reports false.
+// `true` promises that the native path is taken; an emulation reports false.
 struct DeviceProfile {
   std::string name;
   bool subgroup_ops = false;
@@ -33,11 +33,11 @@ struct DeviceProfile {
   std::uint32_t subgroup_size = 0;
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none
   std::uint64_t max_storage_buffer_bytes = 0;
-  std::uint64_t memory_bytes = 0;  // of its largest memory; 0: not known
+  std::uint64_t memory_bytes = 0;  // the size of its largest memory; 0: unknown
   std::uint64_t shared_memory_bytes = 0;
   std::string timing_quality;
   std::vector<std::string> quirks;
-  // What emulations stand in for, one sentence each.
+  // What is emulated, one sentence each.
   std::vector<std::string> emulations;
 };
 

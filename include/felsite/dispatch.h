@@ -1,4 +1,4 @@
-// What a dispatch takes and gives: bytes, configuration, timing.
+// What a dispatch takes and returns: bytes, configuration, timing.
 #pragma once
 
 #include <array>
@@ -17,35 +17,35 @@ namespace felsite {
 using Bytes = std::vector<std::byte>;
 using ByteSpan = std::span<const std::byte>;
 
-// How a fixpoint run notices that nothing changes any more.
+// How a fixpoint detects that nothing changes any more.
 struct Convergence {
   enum class Kind : std::uint8_t {
     Automatic,  // an iteration that leaves every changing buffer as it was is the last
     Flag,  // a u32 buffer the program sets when it changed something; zero before each iteration
-    None,  // always run the bound
+    None,  // always run all iterations
   };
   Kind kind = Kind::Automatic;
   std::string flag{};  // the buffer's name, for Kind::Flag
 };
 
-// How a program with grid barriers, or a fixpoint, is run on a device that has no barrier of the
-// whole grid. The results are the same bytes in every form.
+// How a program with grid barriers, or a fixpoint, runs on a device without a barrier for the whole
+// grid. Every form gives the same bytes.
 enum class GridSync : std::uint8_t {
   Automatic,     // the backend decides, and `felsite explain` says why
-  HostSplit,     // segment by segment, the buffers handed on by the host
-  Resident,      // segments on buffers that stay on the device, converging there
+  HostSplit,     // segment by segment; the host passes the buffers on
+  Resident,      // segments on buffers that stay on the device, which also detects convergence
   OneWorkgroup,  // in one dispatch of one workgroup; an error where the grid is too large for it
 };
 
-// All optional.
+// Every field is optional.
 struct DispatchConfig {
   std::optional<std::array<std::uint32_t, 3>> grid_override{};  // workgroups
   std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
   std::optional<std::uint32_t> fixpoint_iterations{};  // absent: 1; 0 is an error
   Convergence convergence{};
   GridSync grid_sync = GridSync::Automatic;
-  // In place of the program's own: exact floats have the same bits everywhere, fast ones may differ
-  // by device.
+  // Overrides the program's own mode: exact floats have the same bits everywhere, fast ones may
+  // differ between devices.
   std::optional<ir::FloatMode> float_mode{};
   std::string label{};
   std::optional<std::chrono::nanoseconds> timeout{};
@@ -54,20 +54,21 @@ struct DispatchConfig {
   bool profile = false;      // also measure the device's own time, where it has a clock
 };
 
-// A part that was not measured is absent, never zero.
+// A time that was not measured is absent, never zero.
 struct DispatchTiming {
   std::optional<std::uint64_t> wall_ns{};
   std::optional<std::uint64_t> device_ns{};   // from the first command to the last
-  std::optional<std::uint64_t> enqueue_ns{};  // until the work was with the device
-  std::optional<std::uint64_t> wait_ns{};     // from then until it was done
-  // Of each step of a profiled sequence in order; of one that is repeated, its last run. Of a
-  // program with grid barriers or iterations: of each segment, all its runs together.
+  std::optional<std::uint64_t> enqueue_ns{};  // until the work was submitted
+  std::optional<std::uint64_t> wait_ns{};     // from the submission until the work was done
+  // One entry for each step of a profiled sequence, in order; a repeated step has the time of its
+  // last run. For a program with grid barriers or iterations: one entry for each segment, the sum
+  // of all its runs.
   std::vector<std::uint64_t> step_device_ns{};
   std::uint32_t iterations_run = 0;
   bool converged = false;
 };
 
-// The sum of two timings, of work that ran one after the other. A part that one of them lacks, or
+// The sum of two timings, for work that ran one after the other. A time that one of them lacks, or
 // that overflows, is absent.
 DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b);
 

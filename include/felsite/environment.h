@@ -1,4 +1,4 @@
-// The environment variables that Felsite reads: one table, for help and documents.
+// The environment variables that Felsite reads, as one table for help texts and documents.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@ namespace felsite {
 
 struct EnvironmentVariable {
   std::string_view name;
-  std::string_view takes;  // its values, in short
+  std::string_view takes;  // its values, briefly
   std::string_view about;  // a sentence without its full stop
 };
 std::span<const EnvironmentVariable> environment_variables();

@@ -1,6 +1,6 @@
-// The one error type of the runtime. Functions that can fail return Result<T>; nothing throws, also
-// where the host runs out of memory. Only what returns plain values in containers of the standard
-// library, such as text, throws std::bad_alloc as those do.
+// The one error type of the runtime. Functions that can fail return Result<T> and do not throw,
+// even when the host runs out of memory. Only functions that return plain values in containers of
+// the standard library, such as strings, can throw std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace felsite {
 
-// Stable: codes are only ever added.
+// Codes are stable: they are only ever added.
 enum class ErrorCode : std::uint32_t {
   DeviceOutOfMemory = 1001,
   UnsupportedFeature = 1002,

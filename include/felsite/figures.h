@@ -6,25 +6,25 @@
 namespace felsite {
 
 struct PipelineCacheSnapshot {
-  std::uint64_t entries = 0;       // programs held ready
-  std::uint64_t hits = 0;          // asked for and there
-  std::uint64_t misses = 0;        // asked for and compiled
+  std::uint64_t entries = 0;       // programs that are ready to run
+  std::uint64_t hits = 0;          // requests that found their program
+  std::uint64_t misses = 0;        // requests that compiled their program
   std::uint64_t evictions = 0;     // dropped to make room
   std::uint64_t disk_bytes = 0;    // read from the cache file
   bool disk_in_use = false;        // the file is written when the backend shuts down or flushes
-  std::uint64_t bytes = 0;         // of the programs held ready, and what they were lowered to
-  std::uint64_t driver_bytes = 0;  // of what the driver keeps of pipelines to compile them again
+  std::uint64_t bytes = 0;         // of the programs that are ready, and of their SPIR-V
+  std::uint64_t driver_bytes = 0;  // of what the driver keeps to compile pipelines again
 };
 
 struct MetricSnapshot {
   std::uint64_t resident_buffers = 0;
   std::uint64_t resident_bytes = 0;
   std::uint64_t device_bytes = 0;  // all memory taken from the device, resident buffers included
-  std::uint64_t in_flight = 0;     // dispatches submitted and not yet done
+  std::uint64_t in_flight = 0;     // dispatches that are submitted and not yet done
   std::uint64_t recordings = 0;    // sequences recorded so far
   std::uint64_t recordings_kept = 0;
-  std::uint64_t recording_bytes = 0;  // device memory that those have for themselves alone
-  std::uint64_t idle_bytes = 0;       // device memory kept for the next buffers
+  std::uint64_t recording_bytes = 0;  // device memory that belongs to these recordings alone
+  std::uint64_t idle_bytes = 0;       // device memory that is kept for later buffers
   std::uint64_t allocations = 0;      // allocations of device memory so far
   std::uint64_t static_bytes = 0;
   std::uint64_t static_hits = 0;

@@ -11,7 +11,7 @@
 
 namespace felsite::ir {
 
-// Stable: codes are only ever added. docs/diagnostics.md explains each with an example.
+// Codes are stable: they are only ever added. docs/diagnostics.md explains each with an example.
 enum class FindingCode : std::uint8_t {
   Syntax = 1,
   BadEncoding,
@@ -71,9 +71,9 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 // "4:7: error: F012 type mismatch: message Fix: sentence", or the path in place of line and column.
-// What stands in the program is shown as by printable().
+// Text from the program is shown as printable() shows it.
 std::string to_string(const Finding& finding);
-// All of them, a line each.
+// All of them, one per line.
 std::string to_string(const Findings& findings);
 // The same, then the line of `text` with a caret under the column.
 std::string render(const Finding& finding, std::string_view text);

@@ -15,14 +15,14 @@ struct Literal {
   bool operator==(const Literal&) const = default;
 };
 
-// Bools become 0 or 1, integers are cut to their width, NaNs become the one NaN of the type, and
-// subnormals of bf16, f32 and f64 become zeros of the same sign.
+// Bools become 0 or 1, integers are truncated to their width, NaNs become the one NaN of the type,
+// and subnormals of bf16, f32 and f64 become zeros of the same sign.
 std::uint64_t canonical_bits(Type type, std::uint64_t bits);
 
 // The literal of a float type nearest to `value` (ties to even, subnormals as above).
 Literal float_literal(Type type, double value);
-// The same for a decimal such as -1.5e-3, of any length, rounded once. Absent where the text is
-// none, or the type does not hold a number so large.
+// The same for a decimal of any length such as -1.5e-3, rounded once. Absent if the text is not a
+// decimal or the number is too large for the type.
 std::optional<Literal> decimal_literal(Type type, std::string_view text);
 // The value of a float literal; exact, since f64 holds every value of every float type.
 double float_value(Literal literal);

@@ -1,6 +1,6 @@
 // The operations of the IR: one table per kind, with name, text form and typing rule.
 //
-// Adding an operation: an enumerator here, its row in src/ir/op_tables.h, its value in
+// To add an operation, add an enumerator here, its row in src/ir/op_tables.h, its value in
 // src/arithmetic/arithmetic.h, its lowering, and a test. The switches over these enums have no
 // default and the tables are checked, so the compiler names every place that was forgotten.
 #pragma once
@@ -121,7 +121,7 @@ enum class OpFamily : std::uint8_t { Arithmetic, Bits, Comparison, Logic };
 struct BinaryOpInfo {
   BinaryOp op;
   std::string_view name;    // the function form of the text language, and the word in messages
-  std::string_view infix;   // empty where the text language has only the function form
+  std::string_view infix;   // empty if the text language has only the function form
   std::uint8_t precedence;  // of the infix form, higher binds tighter
   OpFamily family;
   TypeRule rule;
@@ -166,7 +166,7 @@ std::optional<AtomicOp> atomic_op_named(std::string_view name);
 std::optional<ReduceOp> reduce_op_named(std::string_view name);
 std::optional<Ordering> ordering_named(std::string_view name);
 
-// The type an operation gives for operands of `operand`, or None when the rule does not admit it.
+// The type of an operation's result for operands of type `operand`; None if the rule rejects it.
 Type result_type(TypeRule rule, Type operand);
 
 }  // namespace felsite::ir

@@ -1,8 +1,8 @@
 // A program: immutable, flat, cheap to copy.
 //
-// Expressions are rows in post-order, every one of them the operand of exactly one other row or
-// node. Nodes are rows in pre-order; a node's subtree is the index range [node, node.end). So an
-// analysis is a loop over an array, and no recursion ever follows the depth of a program.
+// Expressions are rows in post-order; each is the operand of exactly one other row or node. Nodes
+// are rows in pre-order; a node's subtree is the index range [node, node.end). So an analysis is a
+// loop over an array, and no recursion follows the depth of a program.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ using NameId = std::uint32_t;
 using OpId = std::uint32_t;
 
 inline constexpr std::uint32_t kNone = 0xFFFF'FFFFu;
-// A reference that named nothing keeps the name, so that validation can report it.
+// An unresolved reference keeps its name, so that validation can report it.
 inline constexpr std::uint32_t kUnresolved = 0x8000'0000u;
 constexpr bool is_resolved(std::uint32_t reference) { return (reference & kUnresolved) == 0; }
 
@@ -56,23 +56,23 @@ enum class ExprKind : std::uint8_t {
 };
 inline constexpr std::size_t kExprKindCount = static_cast<std::size_t>(ExprKind::Call) + 1;
 
-// What evaluating an expression once more, or elsewhere, could change.
+// What evaluating an expression again, or somewhere else, could change.
 enum class Purity : std::uint8_t {
-  Pure,           // a function of its operands and of where the invocation stands
-  ReadsVariable,  // also of when: an Assign may come between
-  ReadsMemory,    // also of when: a store may come between
-  ReadsLanes,     // also of which other invocations are active
-  ChangesMemory,  // never twice, never moved
+  Pure,           // a function of its operands and of the invocation's position
+  ReadsVariable,  // depends on when: an Assign may come between
+  ReadsMemory,    // depends on when: a store may come between
+  ReadsLanes,     // depends on which other invocations are active
+  ChangesMemory,  // must not be repeated or moved
 };
 
-// What a value depends on beside its operands, and so for whom it is the same.
+// What a value depends on apart from its operands, and so for whom it is the same.
 enum class DependsOn : std::uint8_t {
   Operands,    // nothing else
-  Grid,        // the dispatch: sizes and lengths, which the host knows too
-  Device,      // the same for the whole grid, but only the device knows it
-  Workgroup,   // which workgroup it is
-  Local,       // where in its workgroup the invocation stands
-  Invocation,  // where in the grid the invocation stands
+  Grid,        // the dispatch: sizes and lengths, which the host also knows
+  Device,      // the same for the whole grid, but known only to the device
+  Workgroup,   // the workgroup's id
+  Local,       // the invocation's position in its workgroup
+  Invocation,  // the invocation's position in the grid
   Lanes,       // the lanes of its subgroup
   Variable,    // what was last assigned
   Memory,      // what was last stored
@@ -86,7 +86,7 @@ struct ExprKindInfo {
   std::uint8_t arity;  // operands; Atomic has one more for CompareExchange, Call as many as it has
   Purity purity;
   DependsOn depends_on;
-  Names names;  // what `ref` is
+  Names names;  // what `ref` refers to
 };
 const ExprKindInfo& info(ExprKind kind);
 
@@ -115,18 +115,18 @@ inline constexpr std::size_t kNodeKindCount = static_cast<std::size_t>(NodeKind:
 
 // What a node does to the variable `ref`.
 enum class VariableUse : std::uint8_t { None, Declares, Assigns };
-// Which memory a node reads or writes by itself, apart from the loads and atomics in it.
+// Which memory a node itself reads or writes, apart from the loads and atomics in it.
 enum class NodeMemory : std::uint8_t {
   None,
   Buffer,  // `ref`
   Source,  // `ref2`
   Copies,  // the destinations of all copies with its tag
 };
-// For whom memory accesses before and behind a node are ordered.
+// For whom a node orders the memory accesses before and after it.
 enum class Orders : std::uint8_t {
   Nothing,
-  ByOrdering,  // a barrier: of the workgroup, or of the grid where its ordering says so
-  Grid,        // an act of the grid, not of one invocation: the collectives
+  ByOrdering,  // a barrier: for the workgroup, or for the grid if its ordering says so
+  Grid,        // a collective: the whole grid performs it, not one invocation
 };
 
 struct NodeKindInfo {
@@ -135,10 +135,10 @@ struct NodeKindInfo {
   std::uint8_t arity;    // expressions it holds
   bool has_body;         // opens a scope
   bool branches;         // its expressions decide whether, or how often, the body runs
-  bool ends_invocation;  // nothing behind it runs
+  bool ends_invocation;  // nothing after it runs
   bool issues_copy;      // writes `ref` later, where its tag is waited for
   bool allowed_in_op;    // may stand in the body of a user-defined operation
-  VariableUse variable;  // what becomes of `ref`, if that is a variable
+  VariableUse variable;  // what happens to `ref`, if that is a variable
   NodeMemory reads;
   NodeMemory writes;
   Orders orders;
@@ -170,8 +170,8 @@ struct Node {
   std::uint32_t ref;   // VarId (Let, Assign, Loop), BufferId (Store, IndirectDispatch, destination)
   std::uint32_t ref2;  // BufferId of the source of a copy or collective
   NameId name;         // of a Region; the tag of Async*, Trap and Resume
-  std::uint32_t
-      extra;  // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root
+  // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root.
+  std::uint32_t extra;
   std::array<ExprId, 2> args;  // expressions in evaluation order
   NodeId end;                  // one past the last node of its subtree
 
@@ -184,11 +184,11 @@ static_assert(sizeof(Node) == 32);
 inline bool is_grid_sync(const Node& node) {
   return node.kind == NodeKind::Barrier && node.ordering() == Ordering::GridSync;
 }
-// A Let or Assign: the variable takes the value of the expression. (A Loop counts by itself.)
+// A Let or Assign, which gives the variable the value of an expression. (A Loop counts by itself.)
 inline bool sets_variable(const Node& node) {
   return info(node.kind).variable != VariableUse::None && !info(node.kind).has_body;
 }
-// Whatever orders memory for the whole grid: a grid barrier, or a collective.
+// A node that orders memory for the whole grid: a grid barrier or a collective.
 inline bool orders_grid(const Node& node) {
   return is_grid_sync(node) || info(node.kind).orders == Orders::Grid;
 }
@@ -199,7 +199,7 @@ struct NodeRange {
   bool empty() const { return begin == end; }
 };
 
-// Rows of expressions, one behind the other.
+// Consecutive rows of expressions.
 class RowRange {
  public:
   class Iterator {
@@ -233,7 +233,7 @@ struct BufferDecl {
   std::string name;
   std::uint32_t binding = 0;  // meaningless for Access::Workgroup
   Type element = Type::U32;
-  std::uint32_t count = 0;  // 0: sized at run time from the bytes given
+  std::uint32_t count = 0;  // 0: sized at run time by the given bytes
   Access access = Access::ReadOnly;
   bool output = false;
   bool pipeline_live_out = false;
@@ -279,7 +279,7 @@ std::string to_string(Fingerprint fingerprint);
 
 enum class FloatMode : std::uint8_t { Exact, Fast };
 
-// Known without a walk.
+// Facts that need no walk over the program.
 struct Facts {
   bool has_barrier = false;
   bool has_grid_sync = false;
@@ -292,7 +292,7 @@ struct Facts {
   bool has_calls = false;
 };
 
-// Where a row stood in the text; all empty for a built program. Byte offsets.
+// Where each row was in the text, as byte offsets; all empty for a built program.
 struct SourceMap {
   std::vector<std::uint32_t> exprs;
   std::vector<std::uint32_t> nodes;
@@ -304,7 +304,7 @@ struct SourceMap {
   std::vector<std::uint32_t> op_ends;  // the closing brace of an operation
   std::uint32_t program_begin = 0;     // the word `program`
   std::uint32_t program_end = 0;       // the closing brace
-  // Shared with the programs that were made of this one; null for a built program.
+  // Shared with the programs that are made from this one; null for a built program.
   std::shared_ptr<const std::vector<std::uint32_t>> line_starts;
   bool empty() const { return line_starts == nullptr; }
 };
@@ -359,7 +359,7 @@ class Program {
   // The operands of an expression, and the expressions of a node, in evaluation order.
   std::span<const ExprId> operands(ExprId id) const;
   std::span<const ExprId> expressions(NodeId id) const;
-  // The rows of the tree under `root`, operands before what they are operands of.
+  // The rows of the tree under `root`, operands first.
   ExprId first_row(ExprId root) const;
   RowRange rows(ExprId root) const { return {first_row(root), root + 1}; }
   // The rows of all expressions of a node, in evaluation order.
@@ -371,7 +371,7 @@ class Program {
 
   std::optional<BufferId> find_buffer(std::string_view name) const;
 
-  // The same program for another workgroup size; the arena is shared.
+  // The same program with another workgroup size; the arena is shared.
   Program with_workgroup_size(std::array<std::uint32_t, 3> size) const;
   Program with_float_mode(FloatMode mode) const;
 

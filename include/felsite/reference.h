@@ -17,12 +17,12 @@ struct OutOfBoundsCounts {
 class ReferenceBackend : public Backend {
  public:
   // Accesses past the end of a buffer, over all dispatches so far. They have defined values, so a
-  // test that wants none must ask.
+  // test that must not have any has to check this.
   virtual OutOfBoundsCounts out_of_bounds() const = 0;
 };
 
-// A subgroup width outside 1 … 64 makes every dispatch fail with BadInputs. Null only where there
-// is no memory for a backend; make_backend says that with an error.
+// A subgroup width outside 1 … 64 makes every dispatch fail with BadInputs. Returns null only if
+// there is no memory for a backend; make_backend reports that as an error.
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options = {});
 
 }  // namespace felsite

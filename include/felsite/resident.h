@@ -15,8 +15,8 @@
 
 namespace felsite {
 
-// Names a buffer of one backend. A handle that was freed, or comes from another backend or from
-// before a recovery, is InvalidHandle: it never means another buffer.
+// Names a buffer of one backend. A handle that was freed, or that comes from another backend or
+// from before a recovery, is InvalidHandle; it never refers to another buffer.
 struct ResidentHandle {
   std::uint64_t backend = 0;
   std::uint32_t slot = 0;
@@ -32,8 +32,8 @@ struct ResidentUpload {
   ByteSpan bytes{};
 };
 
-// Sets each byte of a range. The offset is a multiple of four; the length is one too, unless the
-// range reaches to the end of the buffer.
+// Sets each byte of a range. The offset must be a multiple of four, and so must the length unless
+// the range reaches the end of the buffer.
 struct ResidentFill {
   ResidentHandle buffer{};
   std::byte value{};
@@ -47,9 +47,9 @@ struct ResidentRange {
   std::uint64_t length = kToTheEnd;
 };
 
-// One program on resident buffers: one for each buffer of the program that is not workgroup memory,
-// in the order of their bindings. Buffers keep what they hold; nothing is cleared. A buffer that
-// the program changes may not stand for two of its buffers.
+// Runs a program on resident buffers: one for each buffer of the program that is not workgroup
+// memory, in the order of the bindings. Buffers keep their contents; nothing is cleared. A buffer
+// that the program changes must not be bound to two of its buffers.
 struct ResidentStep {
   ir::Program program{};
   std::vector<ResidentHandle> resources{};
@@ -60,8 +60,8 @@ struct ResidentStep {
   std::string label{};
 };
 
-// Fills, then uploads, then the prefix once, then the repeated steps `count` times, then reads: one
-// submission with one wait. Every part may be empty.
+// Runs fills, then uploads, then the prefix once, then the repeated steps `count` times, then
+// reads, as one submission with one wait. Every part may be empty.
 struct ResidentSubmission {
   std::span<const ResidentFill> fills{};
   std::span<const ResidentUpload> uploads{};
@@ -77,27 +77,27 @@ struct SubmissionConfig {
   std::string label{};
 };
 
-// A submission made ready once. Running it again records nothing, allocates nothing, and costs the
-// host the same however many steps it has. The buffers must be alive at each run. Of any thread,
-// also of several at once: they then wait for each other. It may outlive its backend: once that is
-// shut down or destroyed, also by another thread meanwhile, a run is DispatchFailed.
+// A submission that is recorded once. Running it again records nothing, allocates nothing, and
+// costs the host the same however many steps it has. The buffers must be alive at each run.
+// Thread-safe; concurrent runs serialize. It may outlive its backend: once the backend is shut down
+// or destroyed, even by another thread during a run, a run is DispatchFailed.
 class RecordedSequence {
  public:
   virtual ~RecordedSequence() = default;
-  // `uploads`: fresh bytes for the recorded uploads, in their order and of their sizes. Empty: the
-  // bytes that were recorded, which must then still be where they were.
+  // `uploads` are fresh bytes for the recorded uploads, in the same order and of the same sizes. If
+  // it is empty, the recorded bytes are used, which must still be where they were.
   virtual Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
                                           std::span<const ByteSpan> uploads = {}) = 0;
 };
 
-// Buffers with fixed contents, kept on the device for all who ask for the same bytes.
+// Buffers with fixed contents, kept on the device for everyone who asks for the same bytes.
 struct StaticUploads {
   std::vector<ResidentHandle> handles;
-  bool cache_hit = false;  // all of them were there
+  bool cache_hit = false;  // all of them were on the device already
   bool retained = false;   // all of them stay after the release, as long as the budget allows
 };
 
-// A buffer to pass on to others that work on the same device (see vulkan_interop.h).
+// A buffer that can be passed to other code on the same device (see vulkan_interop.h).
 struct DeviceBuffer {
   std::string backend;  // its id
   std::uint64_t bytes = 0;

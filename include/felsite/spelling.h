@@ -1,4 +1,4 @@
-// "Did you mean": the known word that is nearest to one that is not known.
+// "Did you mean": the known word that is closest to an unknown one.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace felsite {
 
-// Hostile text can hold megabyte names and many of them; a slip of the finger needs neither.
+// Hostile text can hold many megabyte-long names; a typo needs neither.
 inline constexpr std::size_t kLongestCandidate = 64;
 inline constexpr std::size_t kMostCandidates = 500;
 
-// The candidate nearest to `name` in spelling, or empty when none is near.
+// The candidate whose spelling is closest to `name`, or empty if none is close.
 std::string_view closest(std::string_view name, std::span<const std::string_view> candidates);
 // " Did you mean `x`?" or nothing.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);

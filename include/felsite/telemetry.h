@@ -1,5 +1,5 @@
-// Counters of the whole process, over all backends. Traffic is exact: what the counters say was
-// moved between host and device is what was moved.
+// Counters of the whole process, over all backends. Traffic is exact: the counters state precisely
+// the bytes that moved between host and device.
 #pragma once
 
 #include <array>

@@ -11,10 +11,10 @@
 
 namespace felsite::ir {
 
-// Longer texts are refused with one finding before anything of them is read.
+// A longer text is refused with one finding before any of it is read.
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
-// Syntax only: names, types and access are for validate(). On failure one finding, the first.
+// Checks syntax only; validate() checks names, types and access. Fails with one finding, the first.
 std::expected<Program, Findings> parse(std::string_view text);
 
 // Canonical text. parse(print(p)) has p's fingerprint, and print(parse(print(p))) is print(p).
@@ -22,8 +22,8 @@ std::string print(const Program& program);
 // One expression of a program, for messages: cut with an ellipsis near `limit` characters.
 std::string print(const Program& program, ExprId expr, std::size_t limit = 60);
 
-// Canonical text with the comments and the blank lines between items kept. What it gives can be
-// parsed again: where it would be longer than kMostTextBytes, it is a finding instead.
+// Canonical text that keeps the comments and the blank lines between items. The result can be
+// parsed again; if it would be longer than kMostTextBytes, the call fails with a finding.
 std::expected<std::string, Findings> format(std::string_view text);
 
 }  // namespace felsite::ir

@@ -5,11 +5,11 @@
 
 namespace felsite {
 
-// From now on everything that backends do is noted, device times included. Starting again begins a
-// new record.
+// From now on everything that backends do is recorded, including device times. Starting again
+// begins a new record.
 void start_trace();
-// Ends the record and gives it as JSON in the trace event format: one row for each thread and one
-// for each device, one slice for each call and step.
+// Ends the record and returns it as JSON in the trace event format, with one row for each thread
+// and each device, and one slice for each call and step.
 std::string stop_trace();
 
 }  // namespace felsite

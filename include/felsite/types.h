@@ -1,4 +1,4 @@
-// The scalar types of the IR and what is known of each of them.
+// The scalar types of the IR and their properties.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Type : std::uint8_t {
   BF16,
   F32,
   F64,
-  None,  // an expression whose type could not be found; validation says why
+  None,  // an expression whose type is unknown; validation says why
 };
 
 inline constexpr std::size_t kTypeCount = static_cast<std::size_t>(Type::None) + 1;
@@ -35,7 +35,7 @@ struct TypeInfo {
   std::string_view name;
   std::uint8_t bytes;  // of one element in a buffer
   TypeClass kind;
-  Type loaded;       // what a load of one element gives: narrow integers widen
+  Type loaded;       // the type of a loaded element: narrow integers widen
   Type as_unsigned;  // the unsigned type of the same width, None for bool
 };
 
@@ -88,7 +88,6 @@ inline constexpr TypeSet kNumericTypes = kIntegerTypes | kFloatTypes;
 inline constexpr TypeSet kNarrowTypes = TypeSet(Type::U8) | Type::I8 | Type::U16 | Type::I16;
 inline constexpr TypeSet kValueTypes = kNumericTypes | kNarrowTypes | Type::Bool;
 
-// "u32, i32 or f32": for messages.
 constexpr bool is_float(Type type) { return info(type).kind == TypeClass::Float; }
 
 }  // namespace felsite::ir

@@ -16,10 +16,10 @@ inline constexpr std::uint32_t kMaxNodes = 1'000'000;
 inline constexpr std::uint32_t kMaxWorkgroupInvocations = 65'536;
 inline constexpr std::uint32_t kMaxWorkgroupBytes = 1u << 20;
 inline constexpr std::uint32_t kMaxAsyncCount = 1024;
-// A hostile program can have a finding in every row; more than this many are only counted.
+// A hostile program can have a finding in every row; findings beyond this number are only counted.
 inline constexpr std::size_t kMaxFindings = 1'000;
 
-// Empty: the program is valid, and every backend that takes it gives the same bytes.
+// Empty: the program is valid, and every backend that accepts it gives the same bytes.
 Findings validate(const Program& program);
 
 // A program that validation found nothing wrong with. Only validation makes one, so whatever takes

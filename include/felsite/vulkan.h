@@ -15,32 +15,32 @@
 namespace felsite {
 
 struct VulkanOptions {
-  // The device's position among those of the machine, part of its name, or at least eight digits
-  // of its UUID; empty: the one that FELSITE_DEVICE names, or the best.
+  // The device's position in the list of devices, part of its name, or at least eight digits of its
+  // UUID. Empty: the device that FELSITE_DEVICE names, or else the best one.
   std::string device{};
-  // Changes what the device has, by a list as codegen::apply_mask takes it, so that one device can
-  // stand in for a weaker one. The list may also name runtime features. More than the device has
-  // is UnsupportedFeature.
+  // Changes what Felsite assumes of the device, by a list as codegen::apply_mask takes it, so that
+  // one device can stand in for a weaker one. The list may also name runtime features. Asking for
+  // more than the device has is UnsupportedFeature.
   std::string mask{};
-  // Bytes of static uploads that may stay on the device without anybody holding them.
+  // Bytes of static uploads that may stay on the device while nobody holds them.
   std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
-  // How long a shutdown waits for work that nobody waits for any more, after a timeout or a drop.
-  // Vulkan cannot stop it: what has not ended by then keeps its memory until the process ends.
+  // How long a shutdown waits for abandoned work, after a timeout or a drop. Vulkan cannot stop
+  // such work: if it has not ended by then, it keeps its memory until the process ends.
   std::chrono::nanoseconds closing_grace = std::chrono::seconds(5);
 };
 
 // Runs every program. Collectives have one rank.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& options = {});
 
-// The mask that the backend lowers under with these options. Opens no device, so it may also hold
-// more than the device has.
+// The mask that the backend lowers with under these options. It opens no device, so the mask may
+// exceed what the device has.
 Result<codegen::Capabilities> vulkan_capabilities(const VulkanOptions& options = {});
 
 // All devices of the machine, with the verdict on each under these options. At most one is chosen.
-// None at all is an empty list; UnsupportedFeature where there is no Vulkan.
+// The list is empty if there is no device; without Vulkan the call is UnsupportedFeature.
 Result<std::vector<VulkanDeviceInfo>> list_vulkan_devices(const VulkanOptions& options = {});
 
-// Whether a list is one that `mask` takes, on some device; BadInputs if not.
+// Whether `mask` accepts a list on some device; BadInputs if not.
 Result<void> check_vulkan_mask(std::string_view list);
 
 }  // namespace felsite

@@ -1,5 +1,5 @@
 // The Vulkan devices of a machine as plain data: what they are, and whether and how they would be
-// opened. felsite/vulkan.h has the call that lists them.
+// opened. felsite/vulkan.h declares the call that lists them.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace felsite {
 
-// One that kernels or the runtime use where a device has it; masks know it by its name.
+// A feature that kernels or the runtime use if a device has it; masks refer to it by its name.
 struct VulkanFeature {
   std::string_view name;
   std::string_view means;  // what Vulkan calls it, or what it promises
@@ -51,21 +51,21 @@ struct VulkanQuirk {
   std::string_view why;
 };
 
-// How it would be opened.
+// How the device would be opened.
 struct VulkanDevicePlan {
   std::uint32_t compute_family = 0;
-  std::optional<std::uint32_t> transfer_family;  // of the queue for copies, if there is one
+  std::optional<std::uint32_t> transfer_family;  // of the copy queue, if there is one
   bool writes_in_place = false;                  // uploads go straight into the device's memory
   bool reads_in_place = false;
   std::vector<std::string> extensions;
-  std::vector<std::string> notes;  // why so, one sentence each
+  std::vector<std::string> notes;  // the reasons, one sentence each
 };
 
 struct VulkanDeviceInfo {
   std::size_t position = 0;
   std::string name;
   std::string kind;  // "discrete GPU", "software driver" …
-  std::string uuid;  // 32 hexadecimal digits; empty where the device cannot say
+  std::string uuid;  // 32 hexadecimal digits; empty if the device does not report it
   std::uint32_t vendor_id = 0;
   std::uint32_t device_id = 0;
   std::string driver_name;
@@ -74,7 +74,7 @@ struct VulkanDeviceInfo {
   std::string spirv_version;   // "1.6"
 
   bool usable = false;  // it can be opened, with the mask that was given
-  bool chosen = false;  // it would be
+  bool chosen = false;  // it would be opened
   std::string reason;   // why, or why not
 
   std::uint32_t subgroup_size = 0;
@@ -85,10 +85,10 @@ struct VulkanDeviceInfo {
   std::vector<VulkanMemoryHeap> memory_heaps;
   std::vector<VulkanMemoryType> memory_types;
   std::vector<VulkanQuirk> quirks;
-  std::optional<VulkanDevicePlan> plan;  // of a device that is usable
+  std::optional<VulkanDevicePlan> plan;  // of a usable device
 };
 
-// Those that a mask may name, of no device in particular.
+// The features that a mask may name, independent of a device.
 std::vector<VulkanFeature> vulkan_runtime_features();
 
 }  // namespace felsite

@@ -1,4 +1,4 @@
-// The value of every operation, in one place: the interpreter and constant folding both use these.
+// The value of every operation, in one place; the interpreter and constant folding both use it.
 //
 // A lane holds a value in register form: bool as 0 or 1, narrow integers widened to 32 bits, f16
 // and bf16 as the f32 of the same value. Floats in lanes are always canonical (exact_float.h).
@@ -114,7 +114,7 @@ constexpr auto integer_binary(T a, T b) {
   if constexpr (op == BinaryOp::AbsDiff) return static_cast<U>(a < b ? ub - ua : ua - ub);
   using W = Wide<T>;
   if constexpr (op == BinaryOp::SaturatingAdd) {
-    // Unsigned needs no wider type, and signed sums fit it.
+    // Unsigned sums need no wider type, and signed sums fit this one.
     if constexpr (std::is_unsigned_v<T>) {
       return static_cast<T>(ua + ub < ua ? std::numeric_limits<T>::max() : ua + ub);
     } else {
@@ -204,8 +204,8 @@ T float_unary(T a) {
 
 }  // namespace detail
 
-// An operation that was added to the table and forgotten here gives `void`, and the lane loops
-// that store its value do not compile.
+// An operation that is in the table but missing here gives `void`, and the lane loops that store
+// its value do not compile.
 template <BinaryOp op, Type type>
 constexpr auto evaluate(Lane<type> a, Lane<type> b) {
   if constexpr (op == BinaryOp::Eq)
@@ -258,7 +258,8 @@ using Element = std::conditional_t<
     std::conditional_t<ir::info(type).bytes == 4, std::uint32_t,
                        std::conditional_t<ir::info(type).bytes == 2, std::uint16_t, std::uint8_t>>>;
 
-// What a load of these bits gives, and what a store of a lane leaves: both canonical.
+// The value that a load of these bits gives, and the bits that a store of a lane leaves; both are
+// canonical.
 template <Type type>
 constexpr Lane<type> lane_from_element(Element<type> bits) {
   if constexpr (type == Type::Bool)
@@ -291,7 +292,7 @@ constexpr Element<type> element_from_lane(Lane<type> value) {
 
 namespace detail {
 
-// The C type whose range an integer type has; lanes of narrow types are wider than it.
+// The C type with the range of an integer type; lanes of narrow types are wider than it.
 template <Type type>
 using RangeOf = std::conditional_t<ir::info(type).kind == ir::TypeClass::Signed,
                                    std::make_signed_t<Element<type>>, Element<type>>;

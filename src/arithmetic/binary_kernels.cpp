@@ -44,7 +44,7 @@ BinaryKernel binary_kernel(BinaryOp op, Type type) {
 }
 
 BinaryKernel reduce_kernel(ir::ReduceOp op, Type type) {
-  const bool is_bool = type == Type::Bool;  // 0 or 1, so the bits decide
+  const bool is_bool = type == Type::Bool;  // 0 or 1, so comparing bits works
   switch (op) {
     case ir::ReduceOp::Add:
       return binary_kernel(BinaryOp::Add, type);

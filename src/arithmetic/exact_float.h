@@ -1,15 +1,15 @@
-// Float arithmetic with one answer: correctly rounded, flushed and with one NaN, on every host.
+// Float arithmetic with one result on every host: correctly rounded, flushed, and with one NaN.
 //
-// A value is canonical if it is not subnormal and, should it be a NaN, has the one NaN pattern.
-// Every function here takes canonical operands and gives a canonical result. A result is flushed to
-// the zero of its sign if, rounded to the type's precision as though the exponent had no lower
-// bound, it is below the least normal number. IEEE gradual underflow decides on the other side of
-// that rounding, so products and quotients are also formed scaled up by a power of two, where the
-// hardware cannot underflow, and the scaled result decides. This makes the answer independent of
-// the host's flush-to-zero mode too, whichever side of the rounding its tininess is detected on.
+// A value is canonical if it is not subnormal and, if it is a NaN, has the one NaN pattern. Every
+// function here takes canonical operands and gives a canonical result. A result is flushed to the
+// zero of its sign if, rounded to the type's precision with an unbounded exponent, it is below the
+// least normal number. IEEE gradual underflow decides on the other side of that rounding, so
+// products and quotients are also computed scaled up by a power of two, where the hardware cannot
+// underflow, and the scaled result decides. This also makes the result independent of the host's
+// flush-to-zero mode, and of whether it detects tininess before or after rounding.
 //
-// Compile with -ffp-contract=off. The loops over lane arrays want these vectorised, hence selects
-// on bit patterns instead of branches.
+// Compile with -ffp-contract=off. The loops over lane arrays must vectorise, so these functions use
+// selects on bit patterns instead of branches.
 #pragma once
 
 #include <bit>
@@ -69,8 +69,8 @@ template <std::floating_point T>
 
 namespace detail {
 
-// A select made of masks. With ?: the compiler makes branches of chains of operations, cannot undo
-// them again, since float operations might trap, and vectorises no loop that has them.
+// A select made of masks. With ?: the compiler turns chains of operations into branches, cannot
+// undo them since float operations might trap, and does not vectorise loops with branches.
 template <std::unsigned_integral Bits>
 [[nodiscard]] constexpr Bits pick_bits(bool condition, Bits if_true, Bits if_false) {
   const Bits mask = static_cast<Bits>(0) - static_cast<Bits>(condition);
@@ -82,12 +82,12 @@ template <std::floating_point T>
   return float_from_bits<T>(pick_bits(condition, float_bits(if_true), float_bits(if_false)));
 }
 
-// Both, without the branch of &&.
+// A logical and without the branch of &&.
 [[nodiscard]] constexpr bool both(bool a, bool b) {
   return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0;
 }
 
-// Whether |x| < bound, for a positive bound; false for a NaN. On integers, as above.
+// Whether |x| < bound, for a positive bound; false for a NaN. It uses integers, as above.
 template <std::floating_point T>
 [[nodiscard]] constexpr bool is_below(T x, T bound) {
   using Signed = typename FloatFormat<T>::SignedBits;
@@ -97,8 +97,8 @@ template <std::floating_point T>
 
 }  // namespace detail
 
-// Works on the bit pattern alone: a host that treats subnormal operands as zero cannot interfere.
-// The comparisons are signed, as vector units have no unsigned ones.
+// Works on the bit pattern alone, so a host that treats subnormal operands as zero cannot
+// interfere. The comparisons are signed because vector units have no unsigned ones.
 template <std::floating_point T>
 [[nodiscard]] constexpr T canonical(T x) {
   using Format = FloatFormat<T>;
@@ -141,7 +141,7 @@ template <std::floating_point T>
   return with_canonical_nan(float_from_bits<T>(flipped));
 }
 
-// A subnormal sum is exact, so flushing what the hardware gives is the whole rule.
+// A subnormal sum is exact, so flushing the hardware's result is enough.
 template <std::floating_point T>
 [[nodiscard]] constexpr T exact_add(T a, T b) {
   return canonical(a + b);
@@ -211,7 +211,7 @@ template <int Precision>
 
 namespace detail {
 
-// A double that f32 can hold but for its range: overflow to infinity, flush what is subnormal.
+// For a double that fits f32 except for its range: overflows to infinity and flushes subnormals.
 [[nodiscard]] constexpr float narrow_rounded(double rounded) {
   const double magnitude = exact_abs(rounded);
   const double signed_zero =
@@ -226,8 +226,8 @@ namespace detail {
   return detail::narrow_rounded(round_significand<24>(canonical(x)));
 }
 
-// The product is exact in double. The sum is rounded to odd: its last bit says that something was
-// cut off, and 53 bits leave room enough for the one true rounding to 24.
+// The product is exact in double. The sum is rounded to odd: its last bit records that something
+// was cut off, and 53 bits leave enough room for the single rounding to 24.
 [[nodiscard]] constexpr float exact_fma(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double addend = static_cast<double>(c);
@@ -237,8 +237,8 @@ namespace detail {
   const double error = (product - product_part) + (addend - addend_part);
   const std::uint64_t bits = float_bits(sum);
   const bool even = (bits & 1U) == 0;
-  // Towards the error: one unit up or down in magnitude turns an even last bit odd. An infinite or
-  // NaN sum has a NaN error, which compares false.
+  // Moves towards the error: one unit up or down in magnitude makes an even last bit odd. An
+  // infinite or NaN sum has a NaN error, which compares false.
   const bool adjust = (error < 0 || error > 0) && even;
   const bool grows = (error < 0) == (sum < 0);
   const std::uint64_t odd_bits = grows ? bits + 1 : bits - 1;
@@ -246,7 +246,7 @@ namespace detail {
 }
 
 // A result can be tiny only if the addend and the product both are: cancellation of larger ones
-// leaves at least 2^-106 of them. Then the smaller factor takes the scale without overflowing.
+// leaves at least 2^-106 of them. Then the smaller factor can be scaled without overflow.
 [[nodiscard]] inline double exact_fma(double a, double b, double c) {
   const double product_size = exact_abs(a * b);
   const bool scale = exact_abs(c) < 0x1p-800 && product_size < 0x1p-800;
@@ -261,7 +261,7 @@ namespace detail {
   return tiny ? zero : scaled * Format::kScaleDown;
 }
 
-// Of two equal values only the zeros can differ in bits: the sign is or-ed for Min, and-ed for Max.
+// Among equal values only zeros can differ in bits: Min combines the signs with or, Max with and.
 template <std::floating_point T>
 [[nodiscard]] constexpr T exact_min(T a, T b) {
   using Bits = typename FloatFormat<T>::Bits;
@@ -296,7 +296,7 @@ template <std::floating_point T>
   return with_canonical_nan(std::trunc(x));
 }
 
-// Half away from zero.
+// Rounds half away from zero.
 template <std::floating_point T>
 [[nodiscard]] inline T exact_round(T x) {
   return with_canonical_nan(std::round(x));

@@ -1,7 +1,7 @@
 // Exp, Exp2, Log, Log2 and the hyperbolic functions, for f32.
 //
-// Every polynomial was found with Sollya's fpminimax, coefficients in single precision (SG). The
-// command is in the comment beside it, together with the error it leaves.
+// All polynomials come from Sollya's fpminimax, with coefficients in single precision (SG). The
+// comment beside each states the command and the remaining error.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace exponential {
 // 1.5 * 2^23: adding it rounds to an integer, and leaves that integer in the low bits.
 inline constexpr float kRoundingMagic = 0x1.8p23F;
 inline constexpr float kLog2E = 0x1.715476p0F;
-// ln 2 in two parts. The first has 15 bits, so that its product with an exponent is exact.
+// ln 2 in two parts. The first has 15 bits, so its product with an exponent is exact.
 inline constexpr float kLn2High = 0x1.62e4p-1F;
 inline constexpr float kLn2Low = 0x1.7f7d1cp-20F;
 
-// x = exponent * ln 2 + high + low, with |high + low| <= ln 2 / 2 and a hair more.
+// x = exponent * ln 2 + high + low, with |high + low| at most slightly above ln 2 / 2.
 template <class F>
 struct Reduced {
-  UIntOf<F> exponent_field;  // the exponent, in place to be added to a float's bits
+  UIntOf<F> exponent_field;  // the exponent, positioned to be added to a float's bits
   F high;                    // exact
   F low;                     // much smaller, rounded
 };
@@ -44,7 +44,7 @@ template <class F>
                     0x1.681d3p-10F);
 }
 
-// 2^exponent * significand. The caller sees to it that the result is a normal number.
+// 2^exponent * significand. The caller ensures that the result is a normal number.
 template <class F>
 [[nodiscard]] constexpr F scale(F significand, UIntOf<F> exponent_field) {
   return from_bits<F>(bits(significand) + exponent_field);
@@ -58,8 +58,8 @@ template <class F>
   const F r = reduced.high + reduced.low;
   const F significand = number<F>(1.0F) + (r + exponential::exp_tail(r));
   const F scaled = exponential::scale(significand, reduced.exponent_field);
-  // ln 2^-126 lies just below the first limit, the logarithm of the greatest float just above the
-  // second. Adding infinity makes it of what is too great, and leaves a NaN one.
+  // ln 2^-126 is just below the first limit, the logarithm of the greatest float just above the
+  // second. Adding infinity turns too large results into infinity and keeps a NaN.
   const F flushed = select(x < number<F>(-0x1.5d589ep6F), number<F>(0.0F), scaled);
   return select(x <= number<F>(0x1.62e42ep6F), flushed, x + infinity<F>());
 }
@@ -132,7 +132,7 @@ template <class F>
 
 namespace hyperbolic {
 
-// cosh and sinh of exponent * ln 2, both halved so that they reach as far as the results do.
+// cosh and sinh of exponent * ln 2, both halved so that they cover the range of the results.
 template <class F>
 struct PowerPair {
   F cosh;
@@ -143,7 +143,7 @@ struct PowerPair {
 
 template <class F>
 [[nodiscard]] constexpr PowerPair<F> power_pair(UIntOf<F> exponent_field) {
-  // The bits of 2^-n are those of 2^n taken from the bits of 1, twice.
+  // The bits of 2^-n are twice the bits of 1 minus those of 2^n.
   const auto growing = exponent_field + word<F>((127U - 2U) << 23);
   const F power = from_bits<F>(growing);
   const F inverse = from_bits<F>(word<F>(254U << 23) - growing) * number<F>(0x1p-4F);
@@ -164,7 +164,8 @@ template <class F>
   return low + r * r2 * polynomial(r2, 0x1.5554bp-3F, 0x1.1227ap-7F);
 }
 
-// The halved sum, doubled; from 89.5 on infinite. Just below, the doubling overflows by itself.
+// Doubles the halved sum; from 89.5 on the result is infinite. Just below, doubling overflows by
+// itself.
 template <class F>
 [[nodiscard]] constexpr F twice_with_overflow(F x, F half) {
   return select(x <= number<F>(89.5F), half + half, x + infinity<F>());
@@ -173,8 +174,8 @@ template <class F>
 }  // namespace hyperbolic
 
 // With x = n ln 2 + r: sinh x = cosh(r) sinh(n ln 2) + sinh(r) cosh(n ln 2), and likewise cosh x.
-// No division, no second exponential. The leading term of sinh(r) is multiplied on its own, without
-// the rounding that r, and sinh(r), would take as a whole.
+// This needs no division and no second exponential. The leading term of sinh(r) is multiplied
+// separately, without the rounding of r and sinh(r) as a whole.
 template <class F>
 [[nodiscard]] constexpr F sinh(F x) {
   const F a = magnitude(x);
@@ -198,18 +199,18 @@ template <class F>
   const F r2 = r * r;
   const F sinh_tail = hyperbolic::sinh_tail(reduced.low, r, r2);
   const auto power = hyperbolic::power_pair<F>(reduced.exponent_field);
-  // As the leading term power.cosh would be off by up to 2^-24, so it is added in its two parts.
+  // As a leading term power.cosh would be off by up to 2^-24, so its two parts are added.
   const F cosh_tail = hyperbolic::cosh_tail(r2) * power.cosh + power.inverse;
   const F tail = cosh_tail + sinh_tail * power.sinh;
   const F half = power.power + (reduced.high * power.sinh + tail);
   return hyperbolic::twice_with_overflow(a, half);
 }
 
-// 1 - 2 / (exp(2x) + 1), and a polynomial where that would cancel.
+// 1 - 2 / (exp(2x) + 1), or a polynomial where that would cancel.
 template <class F>
 [[nodiscard]] constexpr F tanh(F x) {
   const F unbounded = magnitude(x);
-  // From 9.02 on the result is 1; the bound keeps the power of two in range. A NaN passes.
+  // From 9.02 on the result is 1; the bound keeps the power of two in range. A NaN passes through.
   const F a = select(unbounded > number<F>(10.0F), number<F>(10.0F), unbounded);
   const auto reduced = exponential::reduce(a + a);
   const F r = reduced.high + reduced.low;

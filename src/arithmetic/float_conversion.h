@@ -1,8 +1,9 @@
 // Conversions between f32, f64, f16, bf16 and the integers, each with one correct rounding.
 //
-// Included by exact_float.h, whose rules for canonical values and flushing hold here too. f16 and
+// Included by exact_float.h, whose rules for canonical values and flushing also apply here. f16 and
 // bf16 values are computed in f32: an "f16-valued float" is a float that f16 can represent. The
-// subnormals of f16 are kept, they are normal in f32; those of bf16 are f32's own and are flushed.
+// subnormals of f16 are kept, since they are normal in f32; those of bf16 are also subnormal in f32
+// and are flushed.
 #pragma once
 
 #include <bit>
@@ -23,7 +24,7 @@ inline constexpr std::uint16_t kBf16Nan = 0x7FC0;
   const std::uint32_t magnitude = half & 0x7FFFU;
   constexpr std::uint32_t kBiasDifference = 127 - 15;
   const std::uint32_t normal = (magnitude << 13) + (kBiasDifference << 23);
-  // An integer times the least f16 subnormal: no f32 subnormal appears on the way.
+  // An integer times the least f16 subnormal, so no f32 subnormal appears in between.
   const float small = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F;
   const std::uint32_t finite = magnitude < 0x0400U ? float_bits(small) : normal;
   const std::uint32_t bounded = magnitude >= 0x7C00U ? FloatFormat<float>::kInfinity : finite;
@@ -53,8 +54,8 @@ inline constexpr std::uint16_t kBf16Nan = 0x7FC0;
   return canonical(float_from_bits<float>(static_cast<std::uint32_t>(half) << 16));
 }
 
-// A canonical float is zero or at least the least normal bf16, so nothing is left to flush after
-// the rounding: a subnormal operand counts as zero before it.
+// A canonical float is zero or at least the least normal bf16, so nothing needs flushing after the
+// rounding: a subnormal operand counts as zero before it.
 [[nodiscard]] constexpr std::uint16_t f32_to_bf16(float x) {
   const std::uint32_t bits = float_bits(canonical(x));
   const std::uint32_t odd = (bits >> 16) & 1U;
@@ -90,8 +91,8 @@ inline constexpr std::uint16_t kBf16Nan = 0x7FC0;
 
 namespace detail {
 
-// A double whose rounding to at most 24 bits equals that of the integer: 32 leading bits, the last
-// of them odd whenever something below was cut off.
+// A double that rounds to at most 24 bits as the integer does: its 32 leading bits, the last of
+// them odd if anything below was cut off.
 template <std::integral Int>
 [[nodiscard]] constexpr double integer_for_rounding(Int value) {
   const bool negative = value < 0;
@@ -113,7 +114,7 @@ template <std::integral Int>
   return double_to_f32(detail::integer_for_rounding(value));
 }
 
-// The one conversion the hardware is trusted with: IEEE 754 has it correctly rounded.
+// The only conversion that relies on the hardware: IEEE 754 requires it to be correctly rounded.
 template <std::integral Int>
 [[nodiscard]] constexpr double integer_to_f64(Int value) {
   return static_cast<double>(value);
@@ -129,7 +130,7 @@ template <std::integral Int>
   return round_to_bf16(detail::integer_for_rounding(value));
 }
 
-// Truncates, saturates, NaN gives 0. Both limits are powers of two (or zero), so exact in T.
+// Truncates and saturates; NaN gives 0. Both limits are powers of two (or zero), so exact in T.
 template <std::integral Int, std::floating_point T>
 [[nodiscard]] constexpr Int saturating_cast(T x) {
   using Limits = std::numeric_limits<Int>;

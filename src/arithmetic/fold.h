@@ -1,4 +1,4 @@
-// Constant folding by the interpreter's own arithmetic.
+// Constant folding with the interpreter's own arithmetic.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace felsite::arithmetic {
 
-// The value of one expression row for literal operands; none if it depends on more than them.
+// The value of one expression row with literal operands; absent if it depends on anything else.
 std::optional<ir::Literal> fold(const ir::Program& program, ir::ExprId expr,
                                 std::span<const ir::Literal> operands);
 
-// By ExprId: the value of every expression that is made of literals only.
+// By ExprId: the value of every expression that consists of literals only.
 std::vector<std::optional<ir::Literal>> fold_constants(const ir::Program& program);
 
 }  // namespace felsite::arithmetic

@@ -1,7 +1,7 @@
 // The transcendental functions as templates over a value type: fixed sequences of exact operations.
 //
-// Heavy: include it where the functions are instantiated (the reference's functions.cpp, a code
-// generator), and functions.h everywhere else.
+// This header is expensive to compile: include it only to instantiate the functions (functions.cpp,
+// a code generator), and functions.h elsewhere.
 #pragma once
 
 #include "arithmetic/exponential_functions.h"            // IWYU pragma: export

@@ -13,8 +13,8 @@ namespace {
 
 using functions::HostF32;
 
-// In blocks of fixed size through local arrays: no aliasing and no remainder to stop the
-// vectoriser. Flattened, since a loop with a call in it is not vectorised.
+// Works in blocks of fixed size through local arrays, so that neither aliasing nor a remainder
+// stops the vectoriser. Flattened, since a loop with a call in it is not vectorised.
 template <class Function>
 [[gnu::flatten]] void for_each_lane(std::span<const float> x, std::span<float> result,
                                     Function function) {
@@ -22,7 +22,7 @@ template <class Function>
   std::array<float, kBlock> in{};
   std::array<float, kBlock> out{};
   const std::size_t count = std::min(x.size(), result.size());
-  // A few lanes are cheaper one by one than a whole block.
+  // A few lanes are cheaper one by one than as a whole block.
   if (count < 8) {
     for (std::size_t i = 0; i < count; ++i) result[i] = function(HostF32{x[i]}).value;
     return;
@@ -37,7 +37,7 @@ template <class Function>
 
 }  // namespace
 
-// One line per function; a macro because a name is what differs.
+// One line per function; a macro because only the name differs.
 #define FELSITE_DEFINE_FUNCTION(name)                                             \
   float exact_##name(float x) { return functions::name(HostF32{x}).value; }       \
   void exact_##name(std::span<const float> x, std::span<float> result) {          \

@@ -1,6 +1,7 @@
-// The transcendental functions of f32, at most 2 ulp from the true value, the same bits everywhere.
+// The transcendental functions of f32, at most 2 ulp from the true value, with the same bits
+// everywhere.
 //
-// Operand and result are canonical (exact_float.h). The algorithms are in function_algorithms.h.
+// Operand and result are canonical (exact_float.h). function_algorithms.h has the algorithms.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // The host's value types for the function algorithms: thin wrappers over numbers.
 //
-// HostF32 computes with exact_float.h and defines the functions. PlainF32 uses the machine's bare
-// addition, subtraction and multiplication: a test shows that both give the same bits for the
-// algorithms, whose intermediate results never depend on how an underflow is treated, and so a
-// device may use its bare instructions there too.
+// HostF32 computes with exact_float.h and defines the functions. PlainF32 uses the machine's plain
+// addition, subtraction and multiplication. A test shows that both give the same bits for the
+// algorithms, whose intermediate results never depend on the treatment of underflow; so a device
+// may use its plain instructions there too.
 #pragma once
 
 #include <bit>
@@ -36,7 +36,7 @@ struct HostU32 {
   friend constexpr HostU32 mul_high(HostU32 a, HostU32 b) {
     return {static_cast<std::uint32_t>((std::uint64_t{a.value} * b.value) >> 32)};
   }
-  // From the exponent of a conversion of at most 24 bits, which vector units have, unlike clz.
+  // Uses the exponent of a conversion of at most 24 bits, which vector units have, unlike clz.
   friend constexpr HostU32 clz(HostU32 a) {
     const std::uint32_t upper = a.value >> 8;
     const bool has_upper = upper != 0;
@@ -83,7 +83,7 @@ struct HostFloat {
   friend constexpr HostFloat operator-(HostFloat a) { return {exact_negate(a.value)}; }
   friend HostFloat sqrt(HostFloat a) { return {exact_sqrt(a.value)}; }
 
-  // The quiet comparisons: < and the like may trap on a NaN, which keeps loops from vectorising.
+  // Quiet comparisons: < and the like may trap on a NaN, which prevents vectorisation.
   friend HostBool operator<(HostFloat a, HostFloat b) { return {std::isless(a.value, b.value)}; }
   friend HostBool operator<=(HostFloat a, HostFloat b) {
     return {std::islessequal(a.value, b.value)};
@@ -110,7 +110,7 @@ struct ValueTraits<HostFloat<Arithmetic>> {
   static constexpr HostFloat<Arithmetic> from_bits(HostU32 bits) {
     return {float_from_bits<float>(bits.value)};
   }
-  // Through i32, which vector units can convert: the operand is below 2^31.
+  // Converts through i32, which vector units support: the operand is below 2^31.
   static constexpr HostFloat<Arithmetic> to_float(HostU32 value) {
     return {static_cast<float>(static_cast<std::int32_t>(value.value))};
   }

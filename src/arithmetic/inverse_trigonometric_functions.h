@@ -1,7 +1,7 @@
 // Asin, Acos and Atan, for f32.
 //
-// Every polynomial was found with Sollya's fpminimax, coefficients in single precision (SG). The
-// command is in the comment beside it, together with the error it leaves.
+// All polynomials come from Sollya's fpminimax, with coefficients in single precision (SG). The
+// comment beside each states the command and the remaining error.
 #pragma once
 
 #include "arithmetic/value_traits.h"
@@ -23,15 +23,15 @@ template <class F>
                     0x1.5959aap-5F);
 }
 
-// (1 - a) / 2, exact from 0.5 to 1; its square root has the arc sine of (pi/2 - asin a) / 2. Beyond
-// 1 it is negative, and the square root brings in the NaN.
+// (1 - a) / 2, exact from 0.5 to 1; the arc sine of its square root is (pi/2 - asin a) / 2. Beyond
+// 1 it is negative, and the square root gives the NaN.
 template <class F>
 [[nodiscard]] constexpr F half_complement(F a) {
   return number<F>(0.5F) - number<F>(0.5F) * a;
 }
 
-// pi/2 - (value + tail): the leading difference is exact wherever the result is below 1, as it is
-// then below 1 itself: the low part of pi/2 outweighs the tail there.
+// pi/2 - (value + tail). The leading difference is exact if the result is below 1, since the
+// difference is then below 1 too: the low part of pi/2 outweighs the tail there.
 template <class F>
 [[nodiscard]] constexpr F from_half_pi(F value, F tail) {
   return (number<F>(kHalfPiHigh) - value) + (number<F>(kHalfPiLow) - tail);

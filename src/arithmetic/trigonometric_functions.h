@@ -1,7 +1,7 @@
 // Sin, Cos and Tan, for f32, over the whole range.
 //
-// Every polynomial was found with Sollya's fpminimax, coefficients in single precision (SG). The
-// command is in the comment beside it, together with the error it leaves.
+// All polynomials come from Sollya's fpminimax, with coefficients in single precision (SG). The
+// comment beside each states the command and the remaining error.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ template <class F>
 struct Reduced {
   UIntOf<F> quadrant;       // 0 to 3
   UIntOf<F> negative_sign;  // a sign bit
-  F high;                   // from 0 to pi/4 and a hair more
+  F high;                   // from 0 to slightly above pi/4
   F low;                    // below one unit of high's last place, never negative
 };
 
-// Three words of 2/pi, from the bit on that the exponent asks for.
+// Three words of 2/pi, starting at the bit that the exponent selects.
 template <class F>
 struct Window {
   UIntOf<F> word0, word1, word2;
 };
 
-// 26 zeros, then the first 198 bits of 2/pi. The word pair to begin with is chosen by the two upper
-// bits of the position, each halving what is left.
+// 26 zeros, then the first 198 bits of 2/pi. The two upper bits of the position select the first
+// word pair, each halving the choice.
 template <class F>
 [[nodiscard]] constexpr Window<F> two_over_pi_from(UIntOf<F> position) {
   const auto t0 = word<F>(0x0000'0028U);
@@ -49,7 +49,7 @@ template <class F>
   const auto v1 = select(word_aligned, u1, u2);
   const auto v2 = select(word_aligned, u2, u3);
   const auto v3 = select(word_aligned, u3, u4);
-  // The right shift is by 32 less the left one, in two steps, as a count of 32 would mean 0.
+  // The right shift is by 32 minus the left shift, in two steps, since a count of 32 would mean 0.
   const auto left = position & word<F>(31);
   const auto right = word<F>(31) - left;
   const auto one = word<F>(1);
@@ -57,13 +57,13 @@ template <class F>
           (v2 << left) | ((v3 >> one) >> right)};
 }
 
-// Payne and Hanek: x in quarter turns, modulo 4, as the product of its significand with those bits
-// of 2/pi that are neither whole turns nor below the precision. For |x| >= 0.5. No float comes
-// nearer to a multiple of pi/2 than about 2^-30, so that 62 bits after the point leave 32.
+// Payne and Hanek: x in quarter turns modulo 4, as the product of its significand with those bits
+// of 2/pi that are neither whole turns nor below the precision. For |x| >= 0.5. No float is closer
+// to a multiple of pi/2 than about 2^-30, so 62 bits after the point leave 32.
 template <class F>
 [[nodiscard]] constexpr Reduced<F> reduce_large(F a) {
   const auto exponent = (bits(a) >> word<F>(23)) - word<F>(126);  // 0 to 128
-  // The greatest exponent is one too many for the window and goes into the significand.
+  // The greatest exponent is one too many for the window and is moved into the significand.
   const auto excess = exponent >> word<F>(7);
   const auto significand = ((bits(a) & word<F>(0x007F'FFFFU)) | word<F>(0x0080'0000U)) << excess;
   const auto window = two_over_pi_from<F>(exponent - excess);
@@ -71,8 +71,9 @@ template <class F>
   const auto low = product_low + mul_high(significand, window.word2);
   const auto carry = select(low < product_low, word<F>(1), word<F>(0));
   const auto high = significand * window.word0 + mul_high(significand, window.word1) + carry;
-  // Two bits of quarter turns, 62 of fraction: to the nearest quarter turn, and the rest as a
-  // magnitude. Its complement is off by one in the last of 62 bits, which is nothing.
+  // Two bits of quarter turns and 62 bits of fraction: rounds to the nearest quarter turn and keeps
+  // the rest as a magnitude. Its complement is off by one in the last of 62 bits, which is
+  // negligible.
   const auto quadrant = (high + word<F>(0x2000'0000U)) >> word<F>(30);
   const auto rest = high - (quadrant << word<F>(30));
   const auto mask = word<F>(0) - (rest >> word<F>(31));
@@ -80,11 +81,11 @@ template <class F>
   const auto rest_low = low ^ mask;
   const auto zeros = clz(rest_high);
   const auto fraction = (rest_high << zeros) | ((rest_low >> word<F>(1)) >> (word<F>(31) - zeros));
-  // Times pi/4, which has the 32 bits 0xC90FDAA2; the scale makes up for the rest of the factors.
+  // Times pi/4, which has the 32 bits 0xC90FDAA2; the scale accounts for the other factors.
   const auto angle = mul_high(fraction, word<F>(0xC90F'DAA2U));
   const auto scale = (word<F>(98) - zeros) << word<F>(23);
   const F scale_high = from_bits<F>(scale + word<F>(8U << 23));
-  // In two parts of at most 24 bits, so that both conversions are exact.
+  // Split into two parts of at most 24 bits, so that both conversions are exact.
   const F angle_high = to_float<F>(angle >> word<F>(8)) * scale_high;
   const F angle_low = to_float<F>(angle & word<F>(0xFFU)) * from_bits<F>(scale);
   return {quadrant, mask & word<F>(0x8000'0000U), angle_high, angle_low};
@@ -99,7 +100,7 @@ template <class F>
           select(is_small, number<F>(0.0F), large.low)};
 }
 
-// The sine at `quadrant` quarter turns beyond the reduced angle. Sine and cosine go through one
+// The sine at `quadrant` quarter turns beyond the reduced angle. Sine and cosine share one
 // polynomial whose coefficients are selected: base + base * z * p(z), with base 1 or the angle.
 template <class F>
 [[nodiscard]] constexpr F sine(F a, const Reduced<F>& angle, UIntOf<F> quadrant, UIntOf<F> sign) {
@@ -138,7 +139,7 @@ template <class F>
   return trigonometric::sine(a, angle, angle.quadrant + word<F>(1), word<F>(0));
 }
 
-// The tangent as high + low, so that both it and -1 over it come out with little more than one
+// The tangent as high + low, so that it and its negative reciprocal have little more than one
 // rounding: -1 / (high + low) is q + low q^2 with q = -1 / high.
 template <class F>
 [[nodiscard]] constexpr F tan(F x) {

@@ -1,9 +1,9 @@
-// What a value type has to offer so that the function algorithms can be instantiated with it.
+// What a value type must provide to instantiate the function algorithms with it.
 //
-// The reference instantiates them with host numbers (host_value.h), a code generator with handles
-// to the values it emits, so that a device evaluates the same operations and gives the same bits.
-// An intermediate result is used many times: a handle has to stand for an emitted value, not for an
-// expression tree that each use would repeat.
+// The reference instantiates them with host numbers (host_value.h), and a code generator with
+// handles to the values that it emits, so a device evaluates the same operations and gives the same
+// bits. An intermediate result is used many times, so a handle must stand for an emitted value, not
+// for an expression tree that each use would repeat.
 //
 // For a float type F with UInt (u32) and Bool:
 //   F + - * /, -F, sqrt(F)                  exact, as exact_float.h has them; there is no fma
@@ -12,7 +12,7 @@
 //   bits(F)                                 U
 //   U + - * & | ^ << >>                     wrapping; shift counts masked to five bits; >> logical
 //   mul_high(U, U), clz(U)                  upper half of the product; clz(0) is 32
-// and ValueTraits<F> with the types and what needs the result type to be named.
+// and ValueTraits<F> with the types and the functions whose result type must be named.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ template <class F>
   return ValueTraits<F>::from_bits(value);
 }
 
-// Only ever applied to integers of at most 24 significant bits, so that no rounding takes place.
+// Only applied to integers of at most 24 significant bits, so nothing is rounded.
 template <class F>
 [[nodiscard]] constexpr F to_float(UIntOf<F> value) {
   return ValueTraits<F>::to_float(value);
@@ -69,14 +69,14 @@ template <class F>
   return from_bits<F>(bits(x) & word<F>(0x7FFF'FFFFU));
 }
 
-// A NaN must come out as it went in, so the sign is given only to what is not one: with the sign
-// of a canonical NaN being clear, or-ing does that.
+// A NaN must stay unchanged: the sign of a canonical NaN is clear, so or-ing that sign in changes
+// nothing.
 template <class F>
 [[nodiscard]] constexpr F with_sign(F unsigned_value, UIntOf<F> sign) {
   return from_bits<F>(bits(unsigned_value) | sign);
 }
 
-// Horner's rule, coefficients from the constant term up.
+// Horner's rule, with coefficients from the constant term upwards.
 template <class F>
 [[nodiscard]] constexpr F polynomial(F, float constant) {
   return number<F>(constant);

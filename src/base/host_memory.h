@@ -7,13 +7,13 @@ namespace felsite::base {
 
 struct HostMemory {
   std::uint64_t total = 0;      // of the machine, or of the control group, whichever is less
-  std::uint64_t available = 0;  // of that: free, or free as soon as somebody asks
+  std::uint64_t available = 0;  // of that: free, or freed as soon as it is needed
 };
 
-// What Linux says. Where it says nothing: all of the machine's memory.
+// What Linux reports. If it reports nothing: all of the machine's memory.
 HostMemory host_memory();
 
-// Half of the machine's memory: what a run may take when nothing else is said.
+// Half of the machine's memory: the default limit of a run.
 std::uint64_t default_memory_limit();
 
 }  // namespace felsite::base

@@ -65,7 +65,7 @@ VarId Assembler::declare(std::string_view text, Type type, VarKind kind) {
   const NameId name = intern(text);
   const auto id = static_cast<VarId>(arena_->vars.size());
   arena_->vars.push_back({.name = name, .type = type, .kind = kind, .assigned = false, .uses = 0});
-  // Nothing can name `_`: it takes a value that nobody wants.
+  // Nothing can refer to `_`: it takes a value that is not used.
   if (text != "_") {
     undo_.push_back({name, visible_var_[name]});
     visible_var_[name] = id;
@@ -86,7 +86,7 @@ VarId Assembler::open_op(std::string_view text, std::span<const Param> params, T
                          std::uint32_t at) {
   const NameId name = intern(text);
   const auto id = static_cast<OpId>(arena_->ops.size());
-  // Visible from its own body on, so that validation sees recursion for what it is.
+  // The operation is visible in its own body, so that validation reports recursion as such.
   if (op_of_[name] == kNone) op_of_[name] = id;
   open_scope();
   const auto first_param = static_cast<VarId>(arena_->vars.size());

@@ -1,8 +1,8 @@
-// Appends rows to an arena: the one way a program comes into being. The parser and the builder
-// both end here, so the same kernel gives the same rows, and the same fingerprint, from either.
+// Appends rows to an arena. The parser and the builder both create programs through it, so the same
+// kernel gives the same rows and the same fingerprint from either.
 //
-// The assembler resolves names and finds types, and refuses nothing: a name that means nothing is
-// kept as unresolved, an operand that does not fit gives Type::None, and validation reports both.
+// The assembler resolves names and finds types, and rejects nothing: an unknown name is kept as
+// unresolved, an operand of a wrong type gives Type::None, and validation reports both.
 #pragma once
 
 #include <memory>
@@ -29,19 +29,19 @@ class Assembler {
   std::string_view name(NameId id) const { return arena_->names[id]; }
 
   BufferId add_buffer(BufferDecl buffer, std::uint32_t at = 0);
-  // A reference to a buffer, variable or operation; unresolved if there is none of that name.
+  // A reference to a buffer, variable or operation; unresolved if there is none with that name.
   std::uint32_t buffer_ref(std::string_view text);
   std::uint32_t variable_ref(std::string_view text);
   std::uint32_t op_ref(std::string_view text);
 
-  // Between open_op and close_op nodes and expressions belong to the operation's body.
-  // Returns the VarId of the first parameter.
+  // Between open_op and close_op, nodes and expressions belong to the operation's body. Returns the
+  // VarId of the first parameter.
   VarId open_op(std::string_view text, std::span<const Param> params, Type result,
                 std::uint32_t at);
   void close_op(ExprId result, std::uint32_t at, std::uint32_t end);
   bool has_ops() const { return !arena_->ops.empty(); }
 
-  // Expressions. Operands must be the latest rows that are not yet operands, in order.
+  // Expressions. The operands must be the latest rows that are not operands yet, in order.
   ExprId literal(Literal value, std::uint32_t at = 0);
   ExprId variable(std::uint32_t ref, std::uint32_t at = 0);
   ExprId load(std::uint32_t buffer, ExprId index, std::uint32_t at = 0);
@@ -60,8 +60,8 @@ class Assembler {
   ExprId subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at = 0);
   ExprId subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at = 0);
   ExprId call(std::uint32_t op, std::span<const ExprId> operands, std::uint32_t at = 0);
-  // A row like one of another program: its kind, operation, axis, and its type where it names one.
-  // `ref` is what it refers to here, `operands` are its operands here.
+  // Appends a row like one of another program, with the same kind, operation and axis, and with its
+  // type if it names one. `ref` and `operands` are the reference and the operands in this program.
   ExprId append_like(const Expr& like, std::uint32_t ref, std::span<const ExprId> operands,
                      std::uint32_t at = 0);
   Type type(ExprId id) const { return arena_->exprs[id].type; }
@@ -87,23 +87,23 @@ class Assembler {
   void collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::uint32_t from,
                   std::uint32_t root, std::uint32_t at = 0);
 
-  // A node like one of another program, opened if it has a body. Gives the variable that it
-  // declares, if it does. `like.ref`, `like.ref2` and `like.args` are what they are here;
-  // `declared` names the variable, `text` is its name or tag.
+  // Appends a node like one of another program, and opens it if it has a body. Returns the variable
+  // that it declares, if any. `like.ref`, `like.ref2` and `like.args` refer to this program;
+  // `declared` is the name of the variable, `text` the name or tag of the node.
   VarId append_like(const Node& like, std::string_view declared, std::string_view text,
                     std::uint32_t at = 0);
 
-  // How many scopes are open: 0 at the top level of the entry or of an operation's body.
+  // The number of open scopes: 0 at the top level of the entry or of an operation's body.
   std::size_t open_depth() const { return open_nodes_.size(); }
   std::size_t node_count() const { return arena_->nodes.size(); }
 
-  // Text programs: where the last token of the newest node stood.
+  // For programs from text: the position of the last token of the newest node.
   void end_node_at(std::uint32_t at);
   void keep_positions(std::vector<std::uint32_t> line_starts, std::uint32_t program_begin,
                       std::uint32_t program_end);
-  // The same text as another program's, of which this one is made.
+  // Uses the text positions of another program, which this one is made from.
   void keep_positions(const SourceMap& source);
-  // Rows that are given no place of their own stand there.
+  // Sets the position of later rows that are appended without one.
   void stand_at(std::uint32_t at) { here_ = at; }
 
   Program finish(std::string_view program_name, std::array<std::uint32_t, 3> workgroup_size,
@@ -130,13 +130,13 @@ class Assembler {
 
   std::unique_ptr<Arena> arena_;
   std::unordered_map<std::string, NameId, NameHash, std::equal_to<>> name_ids_;
-  std::vector<std::uint32_t> visible_var_;  // by NameId; kNone where there is none
+  std::vector<std::uint32_t> visible_var_;  // by NameId; kNone if no variable is visible
   std::vector<std::uint32_t> buffer_of_;    // by NameId
   std::vector<std::uint32_t> op_of_;        // by NameId
   std::vector<Undo> undo_;
   std::vector<std::size_t> scope_starts_;
   std::vector<NodeId> open_nodes_;
-  NodeId just_closed_ = kNone;  // the node whose end `end_node_at` names
+  NodeId just_closed_ = kNone;  // the node whose end `end_node_at` sets
   bool with_positions_;
   std::uint32_t here_ = 0;
 };

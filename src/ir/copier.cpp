@@ -37,7 +37,7 @@ void Copier::need_ops(ExprId root) {
 }
 
 void Copier::copy_ops() {
-  for (std::size_t i = 0; i < needed_ops_.size(); ++i) {  // grows meanwhile
+  for (std::size_t i = 0; i < needed_ops_.size(); ++i) {  // grows during the loop
     need_ops(from_.ops()[needed_ops_[i]].body);
     need_ops(from_.ops()[needed_ops_[i]].result);
   }
@@ -61,7 +61,7 @@ void Copier::copy_ops() {
   }
 }
 
-// The outermost ones, last first.
+// Returns the outermost replaced expressions, last first.
 std::vector<ExprId> Copier::replaced_in(ExprId root) const {
   std::vector<ExprId> found;
   if (!is_replaced) return found;

@@ -1,6 +1,6 @@
-// Copies rows of a program into another one that is being assembled: whole statements with all that
-// is nested in them, or single expressions. What is copied finds its buffers, variables and
-// operations under the numbers they have there, and keeps its place in the text.
+// Copies rows of a program into another one that is being assembled: whole statements with
+// everything nested in them, or single expressions. Copied rows refer to the buffers, variables and
+// operations of the new program, and keep their positions in the text.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,20 @@ class Copier {
  public:
   explicit Copier(const Program& from);
 
-  // What follows goes there. Operations have to be copied anew, buffers and variables to be mapped
-  // as far as they are used. One copier for many small targets costs what is copied, no more.
+  // Sets the target of the copies that follow. Operations must be copied again for it, and the
+  // buffers and variables in use mapped again. Using one copier for many small targets costs only
+  // what is copied.
   void write_to(Assembler& target);
 
-  // Where the source's buffers and variables are in the copy. Variables that copied statements
-  // declare are noted by the copier itself.
+  // Maps the source's buffers and variables to those of the copy. The copier itself maps variables
+  // that copied statements declare.
   void map_buffer(BufferId from, BufferId to) { buffers_[from] = to; }
   void map_variable(VarId from, VarId to) { vars_[from] = to; }
   VarId variable(VarId from) const { return vars_[from]; }
   BufferId buffer(BufferId from) const { return from == kNone ? kNone : buffers_[from]; }
 
-  // Declares the operations that these nodes and expressions call, with those that they call in
-  // turn. To be called before the first statement.
+  // Declares the operations that these nodes and expressions call, directly or indirectly. Must be
+  // called before the first statement.
   void need_ops(NodeRange nodes);
   void need_ops(ExprId root);
   void copy_ops();
@@ -35,10 +36,10 @@ class Copier {
   void nodes(NodeRange range);
   void node(NodeId id) { nodes({id, from_.node(id).end}); }
 
-  // Statements that are written in another way: true if that was done.
+  // Writes a statement in another form, and returns whether it did.
   std::function<bool(NodeId)> instead;
-  // Expressions that are written in another way: which they are, and what appends the row that
-  // stands in their place. Within one that is replaced nobody is asked.
+  // Expressions that are written in another form: `is_replaced` selects them, `replacement` appends
+  // the row that replaces one. Neither is asked about rows inside a replaced expression.
   std::function<bool(ExprId)> is_replaced;
   std::function<ExprId(ExprId)> replacement;
 

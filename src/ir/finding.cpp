@@ -56,7 +56,7 @@ std::string place(const Finding& finding) {
   return finding.path;
 }
 
-// A byte of UTF-8 behind the first one of its character.
+// Whether this is a continuation byte of UTF-8.
 bool is_inside_character(char c) { return (c & 0xC0) == 0x80; }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::string render(const Finding& finding, std::string_view text) {
   std::string shown(text.substr(begin, kWindow));
   while (!shown.empty() && begin + shown.size() < text.size() &&
          is_inside_character(text[begin + shown.size()])) {
-    shown.pop_back();  // half a character
+    shown.pop_back();  // part of a character
   }
   std::ranges::replace(shown, '\t', ' ');
   const std::string before = printable(shown.substr(0, std::min(column - begin, shown.size())));
@@ -110,7 +110,7 @@ std::string render(const Finding& finding, std::string_view text) {
 }
 
 Error to_error(const Findings& findings, std::string_view program) {
-  // That is no mistake of the program.
+  // Running out of memory is not a mistake in the program.
   if (!findings.empty() && findings.front().code == FindingCode::OutOfMemory) {
     return base::host_out_of_memory();
   }

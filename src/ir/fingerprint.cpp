@@ -8,8 +8,8 @@
 namespace felsite::ir {
 namespace {
 
-// Feeds little-endian words to the hash on every platform. Variables enter by their index, names
-// by their characters (an index into the name table would depend on what else was interned).
+// Feeds little-endian words to the hash on every platform. Variables enter by their index, names by
+// their characters (an index into the name table would depend on the other interned names).
 class Digest {
  public:
   Digest() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(state_.get()); }

@@ -1,5 +1,5 @@
-// The structural fingerprint: equal for programs that mean the same thing row by row, whatever
-// their local variables are called and wherever their text stood.
+// The structural fingerprint: equal for programs that mean the same row by row, whatever the names
+// of their local variables and the positions in their texts.
 #pragma once
 
 #include "felsite/program.h"

@@ -8,7 +8,7 @@
 namespace felsite::ir {
 namespace {
 
-// Lists with room for one finding, as a list needs memory to say that there is none.
+// Lists with room for one finding: a list needs memory even to report that there is none.
 struct Reserve {
   std::mutex mutex;
   std::array<Findings, 16> lists;
@@ -37,7 +37,7 @@ Findings out_of_memory_findings() {
   }
   Finding& finding = findings.emplace_back();
   finding.code = FindingCode::OutOfMemory;
-  // So short that a string has room for them in itself.
+  // These are short enough for a string to store in place.
   finding.message = "Out of memory.";
   finding.fix = "free memory.";
   return findings;

@@ -1,4 +1,4 @@
-// As base/guarded.h, for calls that answer with findings.
+// Like base/guarded.h, for calls that return findings.
 #pragma once
 
 #include <expected>
@@ -11,12 +11,12 @@
 
 namespace felsite::ir {
 
-// One finding, OutOfMemory. Throws only where the reserve is used up too, which is filled again by
-// every call that finds memory.
+// Returns one finding, OutOfMemory. Throws only if the reserve is used up too; every call that
+// finds memory refills it.
 Findings out_of_memory_findings();
 void fill_findings_reserve() noexcept;
 
-// `Outcome`: findings, or something that is expected in their place.
+// `Outcome` is Findings, or a std::expected with Findings as its error.
 template <class Outcome, class Work>
 Outcome guarded_findings(Work&& work) {
   fill_findings_reserve();

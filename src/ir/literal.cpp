@@ -8,7 +8,7 @@ namespace felsite::ir {
 namespace {
 
 struct FloatFormat {
-  int mantissa_bits;  // stored, without the implied one
+  int mantissa_bits;  // stored bits, without the implied one
   int exponent_bits;
   bool keeps_subnormals;  // f16 computes in f32, where its subnormals are ordinary numbers
 };
@@ -56,7 +56,7 @@ Literal float_literal(Type type, double value) {
   const int least = 1 - bias;
   int exponent = std::ilogb(value);
   if (format.keeps_subnormals && exponent < least) exponent = least;
-  // Scaled so that one unit is one step of the format there; nearbyint rounds ties to even.
+  // Scaled so that one step of the format at this exponent is 1; nearbyint rounds ties to even.
   const double steps =
       std::nearbyint(std::ldexp(std::fabs(value), format.mantissa_bits - exponent));
   const double rounded = std::ldexp(steps, exponent - format.mantissa_bits);

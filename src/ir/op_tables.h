@@ -1,5 +1,5 @@
-// The tables behind info(): one row for each operation, known at compile time, so that code made
-// for every operation and type can leave out what the typing rules do not admit.
+// The tables behind info(): one row for each operation. They are known at compile time, so that
+// code generated for every operation and type can leave out what the typing rules reject.
 #pragma once
 
 #include "felsite/ops.h"

@@ -7,7 +7,7 @@
 namespace felsite::ir {
 namespace {
 
-// Each row must stand at its enumerator's index, since info() looks it up by that index.
+// Each row must be at its enumerator's index, since info() looks it up by that index.
 template <class Table, class Key>
 constexpr bool in_order(const Table& table, Key key) {
   for (std::size_t i = 0; i < table.size(); ++i) {

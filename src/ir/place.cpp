@@ -9,7 +9,7 @@
 namespace felsite::ir {
 namespace {
 
-// What an expression is to its node.
+// The role of an expression in its node.
 std::string_view role_of_arg(NodeKind kind, std::size_t arg) {
   switch (kind) {
     case NodeKind::Let:

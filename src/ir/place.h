@@ -1,4 +1,4 @@
-// Where a row of a program stands, in the words of a finding: line and column, or a path.
+// The place of a row as a finding states it: line and column, or a path.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class Places {
  public:
   explicit Places(const Program& program) : program_(program) {}
 
-  // Each fills in the place of a finding.
+  // Each sets the place of a finding.
   void at_node(NodeId id, Finding& finding);
   void at_expr(ExprId id, Finding& finding);
   void at_buffer(BufferId id, Finding& finding) const;
@@ -27,7 +27,7 @@ class Places {
   std::string path(NodeId id) const;
 
   const Program& program_;
-  // Made when the first path is asked for; most programs have no finding.
+  // Computed when the first path is needed; most programs have no finding.
   std::vector<NodeId> parent_;
   std::vector<std::uint32_t> position_;  // in its list
   std::vector<NodeId> owner_;            // node of an expression

@@ -189,7 +189,7 @@ std::span<const ExprId> Program::expressions(NodeId id) const {
 }
 
 ExprId Program::first_row(ExprId root) const {
-  // The first operand's tree starts the rows of the whole tree, in post-order.
+  // In post-order, the rows of a tree start with those of its first operand.
   for (auto args = operands(root); !args.empty(); args = operands(root)) root = args.front();
   return root;
 }

@@ -1,5 +1,5 @@
-// A walk over nodes in the order of the program that says where bodies begin and end. It keeps the
-// open bodies itself: no recursion follows the nesting, which may be deeper than a stack is.
+// Walks over nodes in program order and reports where bodies begin and end. It keeps the open
+// bodies itself instead of recursing, since the nesting may be deeper than the stack allows.
 //
 //   for (Walk walk(program, program.entry()); walk.next();) {
 //     switch (walk.step()) { … walk.id() … }
@@ -18,14 +18,14 @@ class Walk {
   enum class Step : std::uint8_t {
     Leaf,   // a node without a body
     Enter,  // a node with a body, before the body
-    Else,   // between the two arms of an If; left out where the second arm is empty
-    Leave,  // a node with a body, behind the body
+    Else,   // between the two arms of an If; skipped if the second arm is empty
+    Leave,  // a node with a body, after the body
   };
 
   Walk(const Program& program, NodeRange range)
       : program_(program), next_(range.begin), end_(range.end) {}
 
-  // Moves to the next step; false behind the last one.
+  // Moves to the next step; false after the last one.
   bool next() {
     if (!open_.empty()) {
       const NodeId around = open_.back();
@@ -47,11 +47,11 @@ class Walk {
 
   Step step() const { return step_; }
   NodeId id() const { return id_; }
-  // The nodes whose bodies hold this one, outermost first.
+  // The nodes whose bodies contain this one, outermost first.
   std::span<const NodeId> around() const {
     return std::span(open_).first(open_.size() - (step_ == Step::Enter || step_ == Step::Else));
   }
-  // After Enter: goes on behind the node, as if it had no body. There is no Leave.
+  // After Enter: skips the body of the node. There is no Leave for it.
   void skip_body() {
     next_ = program_.node(id_).end;
     open_.pop_back();

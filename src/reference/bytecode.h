@@ -1,9 +1,9 @@
 // What the interpreter runs: a program as a flat list of instructions over registers.
 //
-// A register holds one value for every invocation of a workgroup, side by side. Control flow is by
-// masks: a mask says which invocations take part. Arithmetic runs for all lanes in the mask's
-// range, since what inactive lanes compute is never seen; everything that can be seen (variables,
-// memory, traps) looks at the mask.
+// A register holds one value for every invocation of a workgroup, side by side. Control flow uses
+// masks: a mask says which invocations are active. Arithmetic runs for all lanes in the mask's
+// range, since results of inactive lanes are never observed; everything observable (variables,
+// memory, traps) checks the mask.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace felsite::reference {
 
-// The values that the instructions compute: the interpreter names them without a prefix.
+// Instructions compute with these kernels; the interpreter names them without a prefix.
 using namespace arithmetic;
 
 enum class Opcode : std::uint8_t {
@@ -33,16 +33,16 @@ enum class Opcode : std::uint8_t {
   Ballot,
   Shuffle,
   Reduce,
-  MaskThen,    // mask dst = mask a where c; jump if nobody is left
-  MaskElse,    // mask dst = mask a where not c; jump if nobody is left
+  MaskThen,    // mask dst = mask a where c; jump if it is empty
+  MaskElse,    // mask dst = mask a where not c; jump if it is empty
   MaskCopy,    // mask dst = mask a
-  MaskAlive,   // mask dst loses those that returned; it becomes the current one
+  MaskAlive,   // removes returned invocations from mask dst, which becomes the current one
   UseMask,     // mask dst becomes the current one
-  LoopTest,    // mask dst keeps those with a < b; jump if nobody is left
+  LoopTest,    // mask dst keeps lanes with a < b; jump if it is empty
   LoopNext,    // a += 1 for mask dst; jump
   Call,        // pushes the next instruction; jump
-  Return,      // of a user-defined operation
-  End,         // the active invocations return for good
+  Return,      // from a user-defined operation
+  End,         // the active invocations end for good
   Finish,      // the workgroup is done
   AsyncIssue,  // destination buffer b [a], source buffer d [c], imm elements, tag e
   AsyncWait,   // tag e
@@ -72,7 +72,7 @@ struct Instruction {
   };
 };
 
-// Registers are counted in units of 32 bits a lane; a 64-bit register takes two.
+// Registers are counted in units of 32 bits per lane; a 64-bit register takes two.
 struct Bytecode {
   std::vector<Instruction> code;
   std::uint32_t units = 0;

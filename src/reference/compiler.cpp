@@ -37,7 +37,7 @@ class Compiler {
   }
 
  private:
-  // An operand: its register, and whether it is a temporary to give back.
+  // An operand: its register, and whether it is a temporary that must be released.
   struct Operand {
     std::uint32_t unit;
     std::uint32_t units;
@@ -64,7 +64,7 @@ class Compiler {
     i.opcode = opcode;
     return i;
   }
-  // Masks nest as bodies do.
+  // Masks nest like bodies.
   std::uint32_t take_mask() {
     out_.masks = std::max(out_.masks, next_mask_ + 1);
     return next_mask_++;
@@ -73,7 +73,7 @@ class Compiler {
   void release(Operand operand) {
     if (operand.temporary) registers_.release(operand.unit, operand.units);
   }
-  // A register that the caller may keep and change: a variable's own is copied.
+  // A register that the caller may keep and change; a variable's register is copied.
   Operand own(Operand operand, Type type) {
     if (operand.temporary) return operand;
     const Operand copy = take(type);
@@ -99,12 +99,13 @@ class Compiler {
       scope_vars_.pop_back();
     }
   }
-  // Whether invocations may end in it for good.
+  // Whether invocations may end for good inside the node.
   bool has_end(NodeId node) const {
     return ends_before_[node] != ends_before_[program_.node(node).end];
   }
   // A construct around a grid barrier is cut at its beginning, at its end, and between its trips,
-  // as the plan of the grid barriers cuts it: a segment ends there. Only traps can tell.
+  // as the plan of the grid barriers cuts it: a segment ends there. Only traps make this
+  // observable.
   bool is_cut(NodeId node) const {
     return program_.facts().has_trap &&
            syncs_before_[node] != syncs_before_[program_.node(node).end];
@@ -136,7 +137,7 @@ class Compiler {
   std::unordered_map<NameId, std::uint32_t> tags_;
 };
 
-// Operations cannot recurse, so each has registers and masks of its own, for good.
+// Operations cannot recurse, so each keeps its own registers and masks.
 void Compiler::compile_op(OpId id) {
   const OpDecl& op = program_.ops()[id];
   OpCode code{.start = here(), .mask = take_mask(), .result = {}};
@@ -156,7 +157,7 @@ void Compiler::compile_op(OpId id) {
 }
 
 Compiler::Operand Compiler::compile_expr(ExprId root) {
-  // Rows are in post-order: a stack of operands is all it takes.
+  // Rows are in post-order, so a stack of operands is enough.
   const std::size_t base = operands_.size();
   for (const ExprId row : program_.rows(root)) {
     const std::size_t count = program_.operands(row).size();
@@ -171,7 +172,7 @@ Compiler::Operand Compiler::compile_expr(ExprId root) {
   return result;
 }
 
-// The result takes a register before the operands give theirs back, so the two never overlap.
+// The result takes a register before the operands are released, so the two never overlap.
 Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args) {
   const Expr& e = program_.expr(id);
   if (e.kind == ExprKind::Var) return {var_registers_[e.ref], units_of(e.type), false};
@@ -319,7 +320,7 @@ void Compiler::open(NodeId id) {
     i.c = frame.from.unit;
   } else if (node.kind == NodeKind::Loop) {
     const Operand from = compile_expr(node.args[0]);
-    // The bound must survive the body, whatever it assigns.
+    // The bound must survive the body, whatever the body assigns.
     frame.to = own(compile_expr(node.args[1]), Type::U32);
     frame.from = own(from, Type::U32);
     var_registers_[node.ref] = frame.from.unit;
@@ -403,7 +404,7 @@ void Compiler::compile_leaf(NodeId id) {
       emit(Opcode::End);
       return;
     case NodeKind::Barrier:
-      // Invocations run in lock step, so a workgroup barrier is where they already are.
+      // Invocations run in lock step, so a workgroup barrier needs no instruction.
       if (node.ordering() == Ordering::GridSync) {
         Instruction& i = emit(Opcode::GridSync);
         i.b = kNone;
@@ -411,7 +412,7 @@ void Compiler::compile_leaf(NodeId id) {
       return;
     case NodeKind::AllReduce:
     case NodeKind::Broadcast: {
-      // One rank: the identity, at the place of a grid barrier.
+      // With one rank this is the identity, at the place of a grid barrier.
       Instruction& i = emit(Opcode::GridSync);
       i.b = kNone;
       return;

@@ -11,7 +11,7 @@ namespace {
 
 using namespace ir;
 
-// index = id * stride + offset, offset < stride; ids of different workgroups never meet.
+// index = id * stride + offset, with offset < stride; indices of different workgroups are disjoint.
 struct OwnIndex {
   ExprKind id;  // InvocationId or WorkgroupId
   std::uint64_t stride;
@@ -55,7 +55,7 @@ class Prover {
     return axes <= 1;
   }
 
-  // Looks at every access of a node, and learns what its variable holds.
+  // Checks every access of a node, and records the value of its variable.
   bool check(NodeId id) {
     const Node& node = program_.node(id);
     if (info(node.kind).issues_copy && (is_written(node.ref) || is_written(node.ref2)))
@@ -89,7 +89,7 @@ class Prover {
     return expr.literal_bits();
   }
 
-  // No index may wrap around, or two workgroups could meet after all.
+  // No index may wrap around, or two workgroups could access the same element.
   bool fits(const OwnIndex& own) const {
     const std::uint64_t ids = own.id == ExprKind::WorkgroupId
                                   ? grid_[axis_]
@@ -131,7 +131,7 @@ class Prover {
   std::array<std::uint32_t, 3> grid_;
   std::uint8_t axis_ = 0;
   std::vector<bool> written_;                    // storage buffers only
-  std::vector<std::optional<OwnIndex>> owners_;  // by BufferId: the form all its indices share
+  std::vector<std::optional<OwnIndex>> owners_;  // by BufferId: the form that all its indices share
   std::vector<std::optional<OwnIndex>> vars_;    // by VarId
   std::vector<std::optional<OwnIndex>> values_;  // by ExprId
 };

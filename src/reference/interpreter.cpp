@@ -20,8 +20,8 @@ namespace felsite::reference {
 namespace {
 
 std::uint64_t group_count(const std::array<std::uint32_t, 3>& grid) {
-  // The caller has checked that invocation ids fit 32 bits an axis; the product may not fit 64. No
-  // run comes to the end of so many.
+  // The caller has checked that invocation ids fit 32 bits per axis; the product may overflow 64
+  // bits. No run would ever complete that many.
   return base::checked_product({grid[0], grid[1], grid[2]}).value_or(UINT64_MAX);
 }
 
@@ -34,7 +34,8 @@ class GroupOrder {
     shuffled_.resize(count_);
     for (std::uint64_t i = 0; i < count_; ++i) shuffled_[i] = static_cast<std::uint32_t>(i);
     std::mt19937_64 random(options.seed);
-    // By hand: std::shuffle differs between standard libraries, and a seed must reproduce.
+    // Not std::shuffle, which differs between standard libraries: a seed must give the same order
+    // everywhere.
     for (std::uint64_t i = count_; i > 1; --i) std::swap(shuffled_[i - 1], shuffled_[random() % i]);
   }
 
@@ -71,8 +72,8 @@ Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& r
       requested.value_or(UINT64_MAX), available);
 }
 
-// Expressions and nodes that one invocation evaluates, with a guess for loops: enough to tell
-// whether threads are worth starting.
+// The number of expressions and nodes that one invocation evaluates, with a guess for loops. It is
+// accurate enough to decide whether threads are worth starting.
 std::uint64_t estimate_work(const ir::Program& program) {
   constexpr std::uint64_t kTrips = 32;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
@@ -94,7 +95,7 @@ std::uint64_t estimate_work(const ir::Program& program) {
   return work;
 }
 
-// Before workgroup `i`: small ones need not look at the clock each time.
+// Called before workgroup `i`. Small workgroups need not check the clock each time.
 std::optional<Error> look_at(std::uint64_t i, const RunOptions& options) {
   if (i % 64 != 0) return std::nullopt;
   return base::reason_to_end(options.deadline, options.stop);
@@ -147,7 +148,7 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
   const auto threads = static_cast<unsigned>(
       std::min<std::uint64_t>({reference.threads == 0 ? cores : reference.threads, groups,
                                std::max<std::uint64_t>(1, memory_limit / group_bytes)}));
-  // Below this much work starting threads costs more than it saves.
+  // With less work than this, starting threads costs more than it saves.
   constexpr std::uint64_t kLeastWork = 1 << 18;
   const auto& size = program_.workgroup_size();
   const std::uint64_t group_work = std::uint64_t{size[0]} * size[1] * size[2] * work_per_lane_;
@@ -172,9 +173,9 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
   return RunStats{.out_of_bounds = machine.out_of_bounds(), .threads = 1};
 }
 
-// Threads take workgroups in order. The first failure in that order is the one that is reported,
-// and nothing after it is started, so the outcome is that of running one by one. A trap is no such
-// failure: which is the lowest is known only when all workgroups have run.
+// Threads take workgroups in order. The first failure in that order is reported, and nothing after
+// it is started, so the outcome is the same as when running one by one. A trap is not such a
+// failure: the lowest one is known only when all workgroups have run.
 Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOptions& options,
                                               unsigned threads) const {
   const GroupOrder order(launch.grid, options.reference);
@@ -216,7 +217,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
     add(stats.out_of_bounds, machine.out_of_bounds());
     if (machine.trap() && (!trap || comes_before(*machine.trap(), *trap))) trap = machine.trap();
   };
-  // Nothing may leave a thread.
+  // No exception may leave a thread.
   std::atomic<bool> starved{false};
   const auto guarded = [&] {
     try {
@@ -232,7 +233,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
       try {
         pool.emplace_back(guarded);
       } catch (const std::system_error&) {
-        break;  // fewer threads than asked for do the same work
+        break;  // fewer threads do the same work
       }
     }
     guarded();
@@ -243,8 +244,8 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
   return stats;
 }
 
-// Every workgroup runs to the grid barrier before any goes on. Groups whose invocations have all
-// returned skip barriers under conditions, so they may wait at a later one than the rest.
+// Every workgroup runs to the grid barrier before any continues. Workgroups whose invocations have
+// all returned skip barriers under conditions, so they may wait at a later one than the rest.
 Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
                                               const RunOptions& options) const {
   const GroupOrder order(launch.grid, options.reference);
@@ -255,7 +256,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
     if (auto reason = look_at(i, options)) return std::unexpected(std::move(*reason));
     machine.start(groups[i], order.at(i));
   }
-  std::uint32_t barrier = ir::kNone;  // the instruction after the barrier all wait at
+  std::uint32_t barrier = ir::kNone;  // the instruction after the barrier that all wait at
   while (true) {
     for (std::uint64_t i = 0; i < order.count(); ++i) {
       const bool waits_elsewhere = barrier != ir::kNone && groups[i].next != barrier;
@@ -265,9 +266,9 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
       if (stop == Stop::Failed) return std::unexpected(machine.error());
       done[i] = stop == Stop::Done;
     }
-    // All have run to the end of the segment: the next one is not for a run that trapped.
+    // All workgroups have run to the end of the segment; a run that trapped ends here.
     if (machine.trap()) return std::unexpected(trap_error(*machine.trap()));
-    // The next barrier is where the living wait; with none left, the first anyone waits at.
+    // The next barrier is the one where running workgroups wait, or, with none left, the first one.
     std::uint32_t living = ir::kNone;
     std::uint32_t first = ir::kNone;
     for (std::uint64_t i = 0; i < order.count(); ++i) {

@@ -1,4 +1,4 @@
-// The oracle: runs a program on the CPU, with the exact value of everything.
+// The oracle: runs a program on the CPU, with exact values.
 #pragma once
 
 #include <array>
@@ -25,22 +25,22 @@ struct RunStats {
   unsigned threads = 1;
 };
 
-// A program made ready to run any number of times.
+// A program that is prepared to run any number of times.
 class Interpreter {
  public:
   explicit Interpreter(const ir::ValidProgram& program);
 
-  // `buffers` by BufferId; those of workgroup buffers are ignored. After an error the contents of
-  // written buffers are unspecified.
+  // `buffers` is indexed by BufferId; entries for workgroup buffers are ignored. After an error the
+  // contents of written buffers are unspecified.
   Result<RunStats> run(std::span<const BufferView> buffers, const RunOptions& options) const;
 
-  // DeviceOutOfMemory where the workgroups that a run has to keep at once do not fit.
+  // DeviceOutOfMemory if the workgroups that a run must keep at the same time do not fit.
   Result<void> check_memory(const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) const;
 
   const ir::ValidProgram& program() const { return program_; }
 
  private:
-  bool keeps_every_group() const;  // across a barrier of the grid
+  bool keeps_every_group() const;  // across a grid barrier
   Result<RunStats> run_all_at_once(const Launch& launch, const RunOptions& options) const;
   Result<RunStats> run_one_by_one(const Launch& launch, const RunOptions& options) const;
   Result<RunStats> run_in_parallel(const Launch& launch, const RunOptions& options,

@@ -17,7 +17,7 @@ std::uint32_t invocations(const Program& program) {
   return size[0] * size[1] * size[2];
 }
 
-// Whole cache lines of 32-bit lanes, so that vector loops have no ragged start.
+// Whole cache lines of 32-bit lanes, so that vector loops start aligned.
 std::uint32_t padded(std::uint32_t lanes) { return (lanes + 15) / 16 * 16; }
 
 std::uint64_t shared_words(const BufferDecl& buffer) {
@@ -91,7 +91,7 @@ Machine::Memory Machine::memory(Group& group, BufferId id) const {
   return {launch_.buffers[id].data, launch_.buffers[id].count};
 }
 
-// Finds the range of a mask anew, after lanes left it.
+// Recomputes the range of a mask after lanes have left it.
 void Machine::narrow(Group& group, std::uint32_t number) const {
   const std::uint32_t* active = mask(group, number);
   LaneRange& range = group.ranges[number];
@@ -213,7 +213,7 @@ void Machine::atomic(Group& group, const Instruction& i) {
       reg(group, i.d), mask(group, group.mask), group.ranges[group.mask], at.data, at.count);
 }
 
-// Lanes are numbered along x, then y, then z: the first active one is the lowest of them.
+// Lanes are numbered along x, then y, then z, so the first active lane is the lowest.
 void Machine::note_trap(Group& group, const Instruction& i) {
   const std::uint32_t lane = group.ranges[group.mask].begin;
   const auto* address = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
@@ -225,8 +225,9 @@ void Machine::note_trap(Group& group, const Instruction& i) {
   if (!trap_ || comes_before(info, *trap_)) trap_ = std::move(info);
 }
 
-// Instructions cost by their lanes, a workgroup may have 65 536 of them, and a program may be long
-// without a loop: so the work decides when to look at the clock, not the trips.
+// The cost of an instruction depends on its lanes, of which a workgroup may have 65 536, and a
+// program may be long without a loop. So the amount of work decides when to check the clock, not
+// the trips.
 bool Machine::out_of_time(std::size_t lanes) {
   constexpr std::uint64_t kWorkBetweenLooks = 1 << 18;
   work_since_clock_ += lanes + 16;

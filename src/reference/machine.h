@@ -30,14 +30,14 @@ struct OutOfBounds {
 struct Launch {
   const ir::Program& program;
   const Bytecode& bytecode;
-  std::span<const BufferView> buffers;  // by BufferId; workgroup buffers are the group's own
+  std::span<const BufferView> buffers;  // by BufferId; each group has its own workgroup buffers
   std::array<std::uint32_t, 3> grid;
   std::uint32_t subgroup_width;
   base::Deadline deadline;
   const base::StopFlag* stop = nullptr;
 };
 
-// Which lanes are active: a range that holds them all, and whether it holds no others.
+// The active lanes: a range that contains them all, and whether it contains no others.
 struct LaneRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -54,7 +54,7 @@ struct PendingCopy {
   std::vector<std::byte> payload;
 };
 
-// Everything one workgroup knows; it survives a grid barrier as it stands.
+// The whole state of a workgroup; it survives a grid barrier unchanged.
 struct Group {
   std::vector<std::uint64_t> registers;  // 64-bit words, so that every register is aligned
   std::vector<std::uint32_t> masks;
@@ -88,16 +88,16 @@ class Machine {
 
   // Puts a workgroup at the start of the program.
   void start(Group& group, std::array<std::uint32_t, 3> id) const;
-  // Runs until the workgroup is done, reaches the end of a segment, or runs out of time.
-  // Invocations that trap end, and the others go on.
+  // Runs until the workgroup is done, reaches the end of a segment, or runs out of time. An
+  // invocation that traps ends, and the others continue.
   Stop run(Group& group);
   bool any_alive(const Group& group) const;
 
   const OutOfBounds& out_of_bounds() const { return out_of_bounds_; }
   const Error& error() const { return error_; }
-  // Of all invocations that have trapped, the one with the lowest linear index.
+  // The trap with the lowest linear index of its invocation.
   const std::optional<TrapInfo>& trap() const { return trap_; }
-  // Bytes one Group takes.
+  // The size of one Group in bytes.
   static std::uint64_t group_bytes(const ir::Program& program, const Bytecode& bytecode);
 
  private:
@@ -166,7 +166,7 @@ using AtomicKernel = std::uint64_t (*)(std::byte* result, const std::uint32_t* i
                                        const std::byte* operand, const std::byte* expected,
                                        const std::uint32_t* mask, LaneRange range, std::byte* data,
                                        std::uint64_t count);
-// Each gives the number of accesses past the end.
+// The kernels return the number of accesses past the end.
 LoadKernel load_kernel(ir::Type element);
 StoreKernel store_kernel(ir::Type element);
 AtomicKernel atomic_kernel(ir::AtomicOp op, ir::Type element);

@@ -7,11 +7,11 @@
 
 namespace felsite::reference {
 
-// What a copy in flight takes beside its payload, so that many small ones are bounded too.
+// The overhead of a copy in flight apart from its payload; it also bounds many small copies.
 constexpr std::size_t kCopyOverhead = 2 * sizeof(PendingCopy);
 
-// The payload is captured now. What lies past the end of the source is zeros; what will not fit the
-// destination is never written, so it is not captured either.
+// Captures the payload now. Elements past the end of the source are zeros; elements past the end of
+// the destination are never written, so they are not captured either.
 bool Machine::issue_copy(Group& group, const Instruction& i) {
   constexpr std::size_t kMostCaptured = std::size_t{256} << 20;
   const Memory to = memory(group, i.b);
@@ -57,7 +57,7 @@ void Machine::wait_copies(Group& group, const Instruction& i) {
     const bool mine = copy.tag == i.e && copy.lane >= range.begin && copy.lane < range.end &&
                       active[copy.lane] != 0;
     if (!mine) return false;
-    // Through a lane and back, as a load and a store would: floats in memory become canonical.
+    // Goes through a lane as a load and a store would: floats in memory become canonical.
     std::byte* to = memory(group, copy.destination).data;
     const std::size_t bytes = ir::info(copy.element).bytes;
     for (std::size_t at = 0; at < copy.payload.size(); at += bytes) {

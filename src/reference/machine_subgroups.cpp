@@ -53,7 +53,8 @@ void Machine::reduce(Group& group, const Instruction& i) const {
   std::byte* out = reg(group, i.dst);
   const std::byte* value = reg(group, i.a);
   const std::uint32_t width = launch_.subgroup_width;
-  // In lane order: the sum so far stands in the last active lane, then goes to all of them.
+  // Combines in lane order: the last active lane holds the result so far, which then goes to all of
+  // them.
   std::uint32_t last = ir::kNone;
   each_active(group, [&](std::uint32_t lane) {
     if (last == ir::kNone || lane / width != last / width) {

@@ -1,4 +1,4 @@
-// Registers for the interpreter's compiler, in units of 32 bits a lane.
+// Registers for the interpreter's compiler, in units of 32 bits per lane.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace felsite::reference {
 
-// Hands out register units, lowest first. Expressions give theirs back in any order.
+// Hands out register units, released ones first. Expressions release theirs in any order.
 class RegisterPool {
  public:
   std::uint32_t take(std::uint32_t units) {
@@ -21,7 +21,7 @@ class RegisterPool {
     return unit;
   }
   void release(std::uint32_t unit, std::uint32_t units) { free_[units - 1].push_back(unit); }
-  // What is free now is not handed out again: an operation's registers stay its own.
+  // Units that are free now are not handed out again: an operation keeps its own registers.
   void forget_free() {
     free_[0].clear();
     free_[1].clear();

@@ -12,7 +12,7 @@ void tidy(std::vector<BufferId>& buffers) {
 }
 
 void add(std::vector<BufferId>& buffers, std::uint32_t ref) {
-  // Runs of accesses to one buffer are common; the rest is sorted out at the end.
+  // Several accesses to one buffer in a row are common; other duplicates are removed at the end.
   if (is_resolved(ref) && (buffers.empty() || buffers.back() != ref)) buffers.push_back(ref);
 }
 
@@ -58,7 +58,7 @@ Effects effects_of(const Program& program, NodeRange range) {
 
 Effects effects_of(const Program& program, NodeRange range, const AsyncDestinations& copies) {
   Effects effects;
-  std::unordered_set<NameId> waited;  // one wait for a tag is as good as many
+  std::unordered_set<NameId> waited;  // repeated waits for a tag change nothing
   for (NodeId id = range.begin; id < range.end; ++id) {
     add_node(program, id, copies, waited, effects);
     for (const ExprId row : program.rows_of_node(id)) {

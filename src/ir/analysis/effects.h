@@ -1,4 +1,4 @@
-// What nodes do to memory: which buffers they read, write and change atomically.
+// The effects of nodes on memory: which buffers they read, write and change atomically.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace felsite::ir {
 
-// Each list sorted, without repeats. An atomic is in `atomics` only. Unresolved names are left out.
+// Each list is sorted, without duplicates. An atomic is in `atomics` only. Unresolved names are
+// left out.
 struct Effects {
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
@@ -15,7 +16,7 @@ struct Effects {
   bool operator==(const Effects&) const = default;
 };
 
-// Which buffers a wait for a tag writes: the destinations of all copies that carry it.
+// The buffers that a wait for a tag writes: the destinations of all copies with that tag.
 class AsyncDestinations {
  public:
   explicit AsyncDestinations(const Program& program);
@@ -32,12 +33,12 @@ class AsyncDestinations {
   Rows rows_;  // sorted
 };
 
-// Of all nodes of the range, with everything nested in them. An asynchronous copy reads its source
-// where it is issued and writes its destination where it is waited for.
+// The effects of all nodes in the range, with everything nested in them. An asynchronous copy reads
+// its source where it is issued and writes its destination where it is waited for.
 Effects effects_of(const Program& program, NodeRange range);
 // The same for many ranges of one program, which share the table of its copies.
 Effects effects_of(const Program& program, NodeRange range, const AsyncDestinations& copies);
-// Of one node with everything nested in it.
+// The effects of one node with everything nested in it.
 inline Effects effects_of(const Program& program, NodeId node) {
   return effects_of(program, NodeRange{node, program.node(node).end});
 }

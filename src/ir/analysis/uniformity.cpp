@@ -11,20 +11,20 @@
 namespace felsite::ir {
 namespace {
 
-// Waits times buffers of their tags can be quadratic in the program. Past this many writes a copy
-// counts as writing everywhere, which is sound, and linear.
+// The number of waits times the number of buffers with their tags can be quadratic. Beyond this
+// many writes a copy counts as writing everywhere, which is sound and linear.
 constexpr std::size_t kMostAsyncWrites = 1'000'000;
 
 Uniformity join(Uniformity a, Uniformity b) { return std::max(a, b); }
 
-// Stretches of a program without a barrier in them, and how control flows from one to the other
-// without crossing one. A phase is what can be reached so from a barrier, or from the start: all
-// invocations are in the same phase at a time, so what lies in no common phase never meets.
+// Barrier-free stretches of a program, and the control flow between them that crosses no barrier. A
+// phase is everything that is reachable in this way from one barrier, or from the start. All
+// invocations are in the same phase at any time, so accesses without a common phase never conflict.
 class Phases {
  public:
   using Id = std::uint32_t;
 
-  // A stretch that begins a phase, and one that does not.
+  // `begin` creates a stretch that begins a phase, `create` one that does not.
   Id begin() {
     starts_.push_back(create());
     return starts_.back();
@@ -34,7 +34,7 @@ class Phases {
     return static_cast<Id>(flows_.size() - 1);
   }
   void flow(Id from, Id to) { flows_[from].push_back(to); }
-  // Where either of two comes out.
+  // The stretch after two that meet.
   Id join(Id a, Id b) {
     if (a == b) return a;
     const Id joined = create();
@@ -45,7 +45,8 @@ class Phases {
   void write(Id stretch, BufferId buffer, NodeId by) { writes_.push_back({stretch, buffer, by}); }
   void load(Id stretch) { loads_.push_back(stretch); }
 
-  // Once all is known. What takes too long is done with fewer, larger phases: that is sound.
+  // Finds the phases once all stretches are known. If that takes too long, it uses fewer, larger
+  // phases, which is sound.
   void settle() {
     phases_of_.assign(flows_.size(), {});
     if (!find_phases()) find_large_phases();
@@ -59,7 +60,7 @@ class Phases {
     std::ranges::sort(writes_, {},
                       [](const Write& w) { return std::tuple(w.stretch, w.buffer, w.by); });
   }
-  // A write that a load in the stretch may meet; kNone where there is none.
+  // A write that may conflict with a load in the stretch; kNone if there is none.
   NodeId written(Id stretch, BufferId buffer) const {
     for (const Id phase : phases_of_[stretch]) {
       const auto found =
@@ -74,7 +75,7 @@ class Phases {
 
  private:
   struct Write {
-    Id stretch;  // once settled, the phase
+    Id stretch;  // after settle(): the phase
     BufferId buffer;
     NodeId by;
   };
@@ -105,7 +106,7 @@ class Phases {
     return looks <= kMost;
   }
 
-  // All that is connected is one.
+  // Everything that is connected becomes one phase.
   void find_large_phases() {
     std::vector<Id> parents(flows_.size());
     std::iota(parents.begin(), parents.end(), Id{0});
@@ -151,7 +152,7 @@ class Analysis {
     ExprId expr;
     Place place;
   };
-  // The body of a node: where it begins, and of an If where its first arm has ended.
+  // The body of a node: where it begins, and for an If where its first arm ends.
   struct Body {
     Place entry;
     std::optional<Place> then_end;
@@ -179,8 +180,8 @@ class Analysis {
   Phases workgroup_;
   std::size_t async_writes_ = 0;
   std::vector<LoadSite> loads_;
-  std::vector<Uniformity> load_state_;  // of the memory a load reads, apart from its index
-  std::vector<NodeId> writers_;         // of what a load reads, while it does
+  std::vector<Uniformity> load_state_;  // of the memory that a load reads, apart from its index
+  std::vector<NodeId> writers_;         // of the memory that a load reads, in the same phase
   std::vector<Uniformity> state_;
   std::vector<std::uint32_t> parent_;  // enclosing branching node by NodeId, kNone at the top
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
@@ -203,7 +204,7 @@ void Analysis::visit_node(NodeId id, Place& at) {
     }
     if (info(expr.kind).purity == Purity::ChangesMemory) write(expr.ref);
   }
-  // What orders the grid writes between two phases, where no load meets it.
+  // A node that orders the grid writes between two phases, where no load can conflict with it.
   if (facts.writes == NodeMemory::Buffer && facts.orders == Orders::Nothing) write(node.ref);
   if (facts.writes == NodeMemory::Copies && async_writes_ < kMostAsyncWrites) {
     copies_.each(node.name, [&](BufferId buffer) {
@@ -226,7 +227,7 @@ void Analysis::find_phases_of_loads() {
     switch (walk.step()) {
       case Walk::Step::Leaf:
       case Walk::Step::Enter: {
-        // The parent that matters is the nearest one that branches.
+        // Only the nearest parent that branches matters.
         const auto around = walk.around();
         const auto parent = std::find_if(around.rbegin(), around.rend(), [&](NodeId outer) {
           return info(program_.node(outer).kind).branches;
@@ -235,7 +236,7 @@ void Analysis::find_phases_of_loads() {
         visit_node(id, at);
         if (walk.step() == Walk::Step::Leaf) break;
         if (node.kind == NodeKind::Loop) {
-          // The bounds are read before, once.
+          // The bounds are read once, before the loop.
           const Place head{grid_.create(), workgroup_.create()};
           grid_.flow(at.grid, head.grid);
           workgroup_.flow(at.workgroup, head.workgroup);
@@ -258,7 +259,7 @@ void Analysis::find_phases_of_loads() {
                 workgroup_.join(else_end.workgroup, then_end.workgroup)};
         }
         if (node.kind == NodeKind::Loop) {
-          // Once more, or on to what comes behind.
+          // Another trip, or on to what follows the loop.
           grid_.flow(at.grid, body.entry.grid);
           workgroup_.flow(at.workgroup, body.entry.workgroup);
           at = body.entry;
@@ -279,7 +280,7 @@ void Analysis::find_phases_of_loads() {
     const bool shared = program_.buffer(buffer).access == Access::Workgroup;
     Uniformity& state = load_state_[load.expr];
     if (shared) {
-      // Workgroup memory differs from group to group.
+      // Workgroup memory differs between workgroups.
       writers_[load.expr] = workgroup_.written(load.place.workgroup, buffer);
       state = Uniformity::Workgroup;
     } else {
@@ -296,7 +297,7 @@ Uniformity Analysis::leaf(ExprId id) const {
     case DependsOn::Operands:
     case DependsOn::Grid:
     case DependsOn::Device:
-    case DependsOn::Variable:  // which has a vertex
+    case DependsOn::Variable:  // variables have vertices
       return Uniformity::Grid;
     case DependsOn::Workgroup:
       return Uniformity::Workgroup;
@@ -312,7 +313,7 @@ Uniformity Analysis::leaf(ExprId id) const {
   return Uniformity::Divergent;
 }
 
-// Everything an expression is made of flows into the vertex that takes its value.
+// Everything in an expression flows into the vertex that takes its value.
 void Analysis::sink(ExprId root, std::uint32_t vertex) {
   for (const ExprId row : program_.rows(root)) {
     const Expr& expr = program_.expr(row);

@@ -13,7 +13,7 @@ using Statement = Builder::State::Statement;
 
 namespace {
 
-// Statements go to `scope` until this ends, also if the user's code throws meanwhile.
+// Directs statements to `scope` during its lifetime, even if the user's code throws.
 class InScope {
  public:
   InScope(Builder::State& state, Builder::State::ScopeId scope)
@@ -59,7 +59,7 @@ Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgrou
   std::size_t axis = 0;
   for (const std::uint32_t extent : workgroup_size) {
     if (axis < 3) state_->workgroup_size[axis++] = extent;
-    // A fourth axis has no place to go; an impossible extent makes validation say so.
+    // A fourth axis cannot be stored; an impossible extent makes validation report it.
     else
       state_->workgroup_size[2] = 0;
   }
@@ -128,15 +128,15 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
     values.push_back(read(recorded.param_vars.back()));
   }
   recorded.result = use(body(values));
-  // The body may itself have declared operations: they come before this one.
+  // The body may have declared operations itself: these come before this one.
   state_->ops.push_back(std::move(recorded));
   return {static_cast<OpId>(state_->ops.size() - 1)};
 }
 
-// Notes that `value` is consumed here, and whether it must have been bound earlier for that.
+// Records that `value` is used here, and binds it where it was made if this use requires that.
 std::uint32_t Builder::use(Value value) {
   if (value.builder_ != this) {
-    // A literal; or a value of another builder, or of none, which no program can hold.
+    // A literal; or a value without a builder or of another one, which no program can hold.
     Recorded literal{.kind = ExprKind::Literal};
     literal.type = value.builder_ == nullptr ? value.literal_.type : Type::None;
     literal.args = {static_cast<std::uint32_t>(value.literal_.bits),
@@ -226,7 +226,7 @@ Value Builder::fma(Value a, Value b, Value c) {
 
 Value Builder::call(OpHandle op, std::vector<Value> arguments) {
   Recorded expr{.kind = ExprKind::Call};
-  // Operations come before what calls them; any other handle is not one of this builder's.
+  // An operation must come before its callers; any other handle does not belong to this builder.
   expr.ref = op.id < state_->ops.size() ? op.id : kUnresolved;
   std::vector<std::uint32_t> used;
   for (const Value& argument : arguments) used.push_back(use(argument));
@@ -260,7 +260,7 @@ Value Builder::subgroup_reduce(ReduceOp op, Value value) {
   return Value(this, state_->add(expr));
 }
 
-// An atomic is bound at once: it happens here, once, whether or not its value is used.
+// An atomic is bound immediately: it happens here, once, whether or not its value is used.
 Value Builder::atomic(AtomicOp op, Element element, Value value, Ordering ordering) {
   Recorded expr{.kind = ExprKind::Atomic};
   expr.op = static_cast<std::uint8_t>(op);

@@ -1,4 +1,4 @@
-// From what a builder recorded to rows: values that must be bound become variables, everything
+// Turns what a builder recorded into rows: values that must be bound become variables, everything
 // else is written where it is used, in evaluation order.
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ class Emitter {
   }
 
  private:
-  // A scope being written, and the statement that owns it; none for the outermost.
+  // A scope that is being written, and the statement that owns it; null for the outermost one.
   struct Open {
     State::ScopeId scope;
     const Statement* owner;
@@ -40,7 +40,7 @@ class Emitter {
     std::size_t next_bound;
     std::size_t visible_before;
   };
-  // Something that leaving its scope makes invisible: an entry of var_refs_ or bound_refs_.
+  // An entry of var_refs_ or bound_refs_ that becomes invisible at the end of its scope.
   struct Visible {
     std::vector<std::uint32_t>* refs;
     std::uint32_t id;
@@ -70,17 +70,17 @@ class Emitter {
       (*visible_.back().refs)[visible_.back().id] = kNone;
     }
   }
-  // Outside its scope a variable keeps its name only, and validation reports it.
+  // Outside its scope a variable is only a name, which validation reports.
   std::uint32_t variable_ref(std::uint32_t var) {
     if (var_refs_[var] != kNone) return var_refs_[var];
     const std::string& name = state_.vars[var].name;
     return kUnresolved | assembler_.intern(name.empty() ? "_" : name);
   }
-  // A buffer or operation of another builder is a name that means nothing here.
+  // A buffer or operation of another builder becomes an unknown name.
   std::uint32_t known_ref(std::uint32_t ref) {
     return ref == kUnresolved ? kUnresolved | assembler_.intern("_") : ref;
   }
-  // The text form cannot tell two variables `_` apart, so one that is named gets a name.
+  // The text form cannot distinguish two variables `_`, so a variable that is used gets a name.
   std::string declared_name(std::uint32_t var) {
     const State::RecordedVar& recorded = state_.vars[var];
     if (!recorded.name.empty() && recorded.name != "_") return recorded.name;
@@ -101,7 +101,7 @@ class Emitter {
   Assembler assembler_;
   std::vector<std::uint32_t> var_refs_;    // VarId of a recorded variable, while it is visible
   std::vector<std::uint32_t> bound_refs_;  // VarId of a bound value, while it is visible
-  std::vector<std::vector<std::uint32_t>> bound_in_scope_;  // in order of making
+  std::vector<std::vector<std::uint32_t>> bound_in_scope_;  // in the order in which they were made
   std::unordered_set<std::string> taken_;
   std::uint32_t fresh_ = 0;
   std::vector<Visible> visible_;
@@ -122,7 +122,7 @@ void Emitter::emit_op(const State::RecordedOp& op) {
   hide_down_to(0);
 }
 
-// Leaves what the outermost scope declared visible, for the result of an operation.
+// What the outermost scope declared stays visible, for the result of an operation.
 void Emitter::emit_scope(State::ScopeId root) {
   enter(root, nullptr);
   while (step()) {
@@ -130,12 +130,12 @@ void Emitter::emit_scope(State::ScopeId root) {
   open_.pop_back();
 }
 
-// One statement, or one end of a scope. False at the end of the outermost scope.
+// Emits one statement, or ends one scope. Returns false at the end of the outermost scope.
 bool Emitter::step() {
   Open& top = open_.back();
   const State::Scope& scope = state_.scopes[top.scope];
   const std::vector<std::uint32_t>& bound = bound_in_scope_[top.scope];
-  // Values made before the next statement are bound before it.
+  // Values that were made before the next statement are bound before it.
   while (top.next_bound < bound.size() &&
          state_.exprs[bound[top.next_bound]].position <= top.next_statement) {
     const std::uint32_t id = bound[top.next_bound++];
@@ -164,7 +164,7 @@ void Emitter::leave() {
   }
 }
 
-// Appends the statement; a body that it has is open then.
+// Appends the statement, and opens its body if it has one.
 void Emitter::emit(const Statement& s) {
   const NodeKindInfo& facts = info(s.kind);
   Node like{.kind = s.kind,
@@ -183,7 +183,7 @@ void Emitter::emit(const Statement& s) {
   if (declares) show(var_refs_, s.ref, var);
 }
 
-// Post-order without recursion: recorded expressions may be a million deep.
+// Works in post-order without recursion: recorded expressions may be a million deep.
 ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
   work_.push_back({root, false});
   while (!work_.empty()) {
@@ -192,7 +192,7 @@ ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
     const auto operands = state_.operands(item.id);
     if (is_bound) {
       work_.pop_back();
-      // Out of its scope: a name that nothing visible has.
+      // Out of its scope it becomes a name that nothing visible has.
       const std::uint32_t ref = bound_refs_[item.id] != kNone
                                     ? bound_refs_[item.id]
                                     : (kUnresolved | assembler_.intern("_"));

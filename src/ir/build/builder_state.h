@@ -22,7 +22,7 @@ struct Builder::State {
     bool changeable = false;  // reads something that a later statement may change
     bool bound = false;       // becomes a variable where it was made
     std::uint32_t uses = 0;
-    std::uint32_t ref = kNone;            // kUnresolved: something of another builder
+    std::uint32_t ref = kNone;            // kUnresolved: belongs to another builder
     std::array<std::uint32_t, 3> args{};  // as in Expr
     ScopeId scope = 0;
     std::uint32_t position = 0;  // statements in its scope when it was made
@@ -47,7 +47,7 @@ struct Builder::State {
   struct RecordedVar {
     std::string name;
     bool mutable_ = false;
-    bool named = false;  // some expression or statement names it
+    bool named = false;  // some expression or statement refers to it
   };
 
   struct RecordedOp {

@@ -1,4 +1,4 @@
-// The header, the buffers and the signatures of operations.
+// Checks the header, the buffers and the signatures of operations.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -71,7 +71,7 @@ void check_buffer(const Program& program, BufferId id, Report& report) {
   }
 }
 
-// What has no type has no text either.
+// Without a type a parameter or a result has no text form.
 void check_types(const Program& program, OpId id, Report& report) {
   const OpDecl& op = program.ops()[id];
   const auto refuse = [&](std::string what) {

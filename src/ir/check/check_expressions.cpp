@@ -1,4 +1,4 @@
-// Names, types and access in expressions.
+// Checks names, types and access in expressions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class ExpressionChecker {
   Type type(ExprId id) const { return program_.expr(id).type; }
   std::string shown(ExprId id) const { return report_.full() ? "" : print(program_, id); }
   std::string_view type_name(ExprId id) const { return info(type(id)).name; }
-  // Whether an operand already has a finding; one mistake is reported once.
+  // Whether an operand already has a finding; each mistake is reported once.
   bool poisoned(ExprId id) const {
     return std::ranges::any_of(program_.operands(id),
                                [&](ExprId operand) { return type(operand) == Type::None; });
@@ -64,7 +64,7 @@ class ExpressionChecker {
 
   const Program& program_;
   Report& report_;
-  std::optional<OpId> op_;  // the operation whose body the expression is in
+  std::optional<OpId> op_;  // the operation whose body contains the expression
 };
 
 void ExpressionChecker::expect(ExprId id, Type expected, std::string_view what) {
@@ -116,7 +116,7 @@ void ExpressionChecker::check_names(ExprId id) {
 
 std::vector<std::string_view> ExpressionChecker::op_names() const {
   std::vector<std::string_view> names;
-  // The program's own first, but not so many that the built-in ones fall off the end.
+  // The program's own operations come first, but leave room for all built-in ones.
   const std::size_t most = kMostCandidates - all_words().size();
   for (const OpDecl& op : program_.ops().first(std::min(program_.ops().size(), most))) {
     names.push_back(program_.name(op.name));

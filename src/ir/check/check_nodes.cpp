@@ -1,4 +1,4 @@
-// Nodes: scopes, stores, tags, placement.
+// Checks nodes: scopes, stores, tags, placement.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,9 +58,9 @@ class NodeChecker {
 
   const Program& program_;
   Report& report_;
-  std::vector<std::uint32_t> visible_;  // declarations in force, by NameId
+  std::vector<std::uint32_t> visible_;  // visible declarations, by NameId
   std::vector<NameId> declared_;
-  std::size_t open_branches_ = 0;  // bodies around the node that may not run, or run often
+  std::size_t open_branches_ = 0;  // bodies around the node that may run never or repeatedly
   std::vector<std::size_t> scope_marks_;
   std::unordered_set<NameId> copy_tags_;
   std::unordered_set<NameId> trap_tags_;
@@ -123,7 +123,7 @@ void NodeChecker::check_op(OpId id) {
 }
 
 void NodeChecker::walk(NodeRange range, bool in_op) {
-  NodeId after_return = kNone;  // where the list of the latest Return goes on
+  NodeId after_return = kNone;  // where the statement list of the latest Return continues
   for (Walk walk(program_, range); walk.next();) {
     const NodeId id = walk.id();
     const Node& node = program_.node(id);
@@ -256,7 +256,7 @@ void NodeChecker::check_store(NodeId id) {
         fmt::format("`{}` is {} and cannot be written.", target->name, to_string(target->access)),
         "declare it readwrite, or store elsewhere.");
   }
-  // A narrow element takes its own type, or the type its loads give, cut down.
+  // A narrow element takes its own type, or the type of its loads, which is truncated.
   if (program_.expr(node.args[1]).type != target->element) {
     expect(node.args[1], info(target->element).loaded,
            fmt::format("A value for `{}`", target->name));

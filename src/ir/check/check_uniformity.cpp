@@ -1,4 +1,5 @@
-// Barriers stand in uniform control flow: of the workgroup, or for grid barriers of the grid.
+// Checks that barriers are in uniform control flow: of the workgroup, or of the grid for grid
+// barriers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace felsite::ir {
 namespace {
 
-// Finds the load that makes an expression differ, for the reason that a statement may be writing
-// what it reads: the expression's own, or one of a variable in it.
+// Finds a load that makes an expression divergent because a statement may be writing what it reads.
+// The load is in the expression itself or in the value of one of its variables.
 class ChangingLoads {
  public:
   ChangingLoads(const Program& program, const UniformityMap& map) : program_(program), map_(map) {
@@ -48,7 +49,7 @@ class ChangingLoads {
  private:
   const Program& program_;
   const UniformityMap& map_;
-  std::vector<std::pair<VarId, ExprId>> values_;  // that variables are set to
+  std::vector<std::pair<VarId, ExprId>> values_;  // the values that variables are set to
 };
 
 std::string text_of_write(const Program& program, NodeId id, BufferId buffer) {
@@ -72,7 +73,7 @@ std::string text_of_write(const Program& program, NodeId id, BufferId buffer) {
   return fmt::format("{} in line {}", text, at.line);
 }
 
-// Why a condition differs, where a write is the reason; empty where not.
+// Why a condition is divergent, if a write is the reason; empty otherwise.
 std::string reason_of(const Program& program, const UniformityMap& map, ExprId culprit) {
   const ExprId load = ChangingLoads(program, map).find(culprit);
   if (load == kNone) return {};
@@ -92,7 +93,7 @@ void check_uniformity(const Program& program, Report& report) {
     const bool grid = is_grid_sync(node);
     const Uniformity needed = grid ? Uniformity::Grid : Uniformity::Workgroup;
     if (map.control[id] <= needed) continue;
-    // The nearest condition or bound that not all invocations agree on is the one to name.
+    // Names the nearest condition or bound that the invocations do not agree on.
     ExprId culprit = kNone;
     const auto around = walk.around();
     for (auto outer = around.rbegin(); outer != around.rend() && culprit == kNone; ++outer) {

@@ -23,7 +23,7 @@ Finding* Report::add(FindingCode code, std::string& message, std::string& fix) {
 }
 
 Findings Report::finish() && {
-  // In the order of the text; findings of a built program stay in the order they were made.
+  // Sorted by position in the text; findings of a built program keep the order they were made in.
   std::vector<std::size_t> order(findings_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
@@ -83,7 +83,7 @@ namespace {
 Findings check_all(const Program& program) {
   Report report(program);
   check_limits(program, report);
-  // The other checks are linear, but only within the limits.
+  // The other checks are linear only within the limits.
   if (!report.empty()) return std::move(report).finish();
   check_declarations(program, report);
   check_expressions(program, report);

@@ -1,4 +1,4 @@
-// The checks of validation, and the list they report to.
+// The checks of validation, and the report that they add to.
 #pragma once
 
 #include <string>
@@ -30,9 +30,9 @@ class Report {
   }
 
   bool empty() const { return findings_.empty() && suppressed_ == 0; }
-  // Further findings are only counted, so a caller need not work out what they would say.
+  // Further findings are only counted, so callers need not compute their texts.
   bool full() const { return findings_.size() >= kMaxFindings; }
-  // "Did you mean" costs more than the rest of a finding; among so many nobody reads it.
+  // "Did you mean" costs more than the rest of a finding, and nobody reads it among so many.
   bool wants_hint() const { return findings_.size() < 100; }
   Findings finish() &&;
 
@@ -44,14 +44,14 @@ class Report {
   std::size_t suppressed_ = 0;
 };
 
-// In this order; each is one file. Limits come first: the others rely on them.
+// The checks in their order, one per file. Limits come first, since the others rely on them.
 void check_limits(const Program& program, Report& report);
 void check_declarations(const Program& program, Report& report);
 void check_expressions(const Program& program, Report& report);
 void check_nodes(const Program& program, Report& report);
 void check_uniformity(const Program& program, Report& report);
 
-// "`name`. Did you mean `nome`?" parts for names that mean nothing.
+// The candidates of "Did you mean" for an unknown buffer.
 std::vector<std::string_view> buffer_names(const Program& program);
 
 }  // namespace felsite::ir

@@ -8,8 +8,8 @@
 namespace felsite::ir {
 namespace {
 
-// No number of 54 bits within the range of f64 has more digits: what a decimal has beyond them only
-// says that it is greater.
+// No number of 54 bits within the range of f64 has more digits; further digits of a decimal only
+// show that it is greater.
 constexpr std::size_t kMostDigits = 800;
 
 // digits · 10^power
@@ -75,7 +75,7 @@ class Whole {
     if (power > 0) multiply(std::uint32_t{1} << power);
   }
 
-  // No word at the top is zero, so more words are more.
+  // The top word is never zero, so the number with more words is larger.
   int compare(const Whole& other) const {
     if (words_.size() != other.words_.size()) return words_.size() < other.words_.size() ? -1 : 1;
     const auto differ = std::mismatch(words_.rbegin(), words_.rend(), other.words_.rbegin());

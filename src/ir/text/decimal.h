@@ -6,9 +6,9 @@
 
 namespace felsite::ir {
 
-// Less than, equal to or greater than 0, as `decimal` is to mantissa · 2^exponent. The decimal has
-// digits, perhaps a point and perhaps an exponent, no sign, and its value is within the range of
-// f64.
+// Compares `decimal` with mantissa · 2^exponent, and returns a number less than, equal to or
+// greater than 0. The decimal has digits, an optional point and an optional exponent, no sign, and
+// its value is within the range of f64.
 int compare(std::string_view decimal, std::uint64_t mantissa, int exponent);
 
 }  // namespace felsite::ir

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint8_t kPrefixPrecedence = 20;  // above every infix operator
 
 const BinaryOpInfo* infix_op(const Token& token) {
-  // By the first character; an operator of two is found by the second, which follows in the list.
+  // Indexed by the first character; length and last character tell those that share it apart.
   static const auto kByFirst = [] {
     std::array<std::array<const BinaryOpInfo*, 4>, 128> table{};
     for (const BinaryOpInfo& row : kBinaryOps) {
@@ -58,7 +58,7 @@ ExprId ExpressionParser::parse() {
   return take_operand();
 }
 
-// Leaves true when an operand is complete.
+// Returns true when an operand is complete.
 bool ExpressionParser::read_operand() {
   const Token& token = tokens_.now();
   const auto literal = [&](bool negative) {
@@ -264,7 +264,7 @@ void ExpressionParser::reduce(std::uint8_t precedence) {
   }
 }
 
-// Handles what follows a complete operand. True when another operand is due.
+// Handles what follows a complete operand. Returns true when another operand must follow.
 bool ExpressionParser::read_operator() {
   while (true) {
     const Token token = tokens_.now();

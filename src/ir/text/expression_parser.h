@@ -1,4 +1,4 @@
-// Expressions: operator precedence with a stack of its own, so that nesting costs no recursion.
+// Parses expressions by operator precedence with an explicit stack, so nesting needs no recursion.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class ExpressionParser {
   ExpressionParser(TokenStream& tokens, Assembler& assembler)
       : tokens_(tokens), assembler_(assembler) {}
 
-  // Parses one expression and leaves the first token that cannot belong to it.
+  // Parses one expression and stops before the first token that cannot belong to it.
   ExprId parse();
 
  private:
@@ -44,7 +44,7 @@ class ExpressionParser {
   };
 
   void push(FrameKind kind, std::uint8_t value, std::uint32_t offset, std::uint32_t ref = kNone);
-  bool read_operand();  // false when it opened a frame and an operand is still due
+  bool read_operand();  // false if it opened a frame and an operand must still follow
   bool read_name();
   bool read_function(const Word& word);
   bool read_operator();  // false at the end of the expression

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kAxes[] = "xyz";
 
-// Few know by heart how & and << stand to +, == and each other, or && to ||.
+// Few people know by heart the precedence of & and << relative to + and ==, or of && and ||.
 bool needs_clarity(BinaryOp parent, BinaryOp child) {
   if (parent == child) return false;
   const OpFamily outer = info(parent).family;
@@ -50,7 +50,7 @@ std::uint8_t ExpressionPrinter::demanded(ExprId operand, BinaryOp parent,
 void ExpressionPrinter::literal(ExprId id) {
   const Expr& e = program_.expr(id);
   if (!source_.empty()) {
-    // A mask or a hash constant says more as it was written.
+    // A mask or a hash constant is clearer as it was written.
     const std::string_view rest = source_.substr(program_.source().exprs[id]);
     const bool negative = rest.starts_with('-');
     const Token token = Lexer(rest.substr(negative ? 1 : 0), nullptr).next();
@@ -72,7 +72,7 @@ void ExpressionPrinter::visit(ExprId id, std::uint8_t precedence) {
   };
   switch (e.kind) {
     case ExprKind::Literal:
-      // `-1` after a minus sign would read as the literal.
+      // `-1` after a minus sign would be read as the literal.
       if (precedence == kTight) out_ += '(';
       literal(id);
       if (precedence == kTight) out_ += ')';

@@ -1,4 +1,4 @@
-// Expressions as text, with the parentheses they need and those that readers need.
+// Prints expressions, with the parentheses that they need and those that help readers.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class ExpressionPrinter {
   void print(ExprId root);
 
  private:
-  // Either a piece of text or an expression with the precedence its place demands.
+  // A piece of text, or an expression with the precedence that its place requires.
   struct Item {
     std::string_view text;
     ExprId expr;
@@ -44,7 +44,7 @@ class ExpressionPrinter {
   static Item inner(ExprId expr, std::uint8_t precedence = 0) { return {{}, expr, precedence}; }
 
   void arguments(std::span<const ExprId> operands) {
-    // Each takes a character or more, so those left out are past the limit.
+    // Each argument has at least one character, so the omitted ones lie past the limit.
     operands = operands.first(std::min(operands.size(), limit_));
     work_.push_back(text(")"));
     for (std::size_t i = operands.size(); i-- > 0;) {
@@ -53,7 +53,7 @@ class ExpressionPrinter {
     }
   }
 
-  // The precedence that the place of an infix operator's operand demands.
+  // The precedence that an operand of an infix operator needs.
   std::uint8_t demanded(ExprId operand, BinaryOp parent, std::uint8_t least) const;
   void literal(ExprId id);
   void visit(ExprId id, std::uint8_t precedence);

@@ -44,7 +44,7 @@ std::size_t symbol_length(std::string_view text) {
 
 Lexer::Lexer(std::string_view text, std::vector<Comment>* comments)
     : text_(text), comments_(comments) {
-  // A byte order mark, as some editors write it, is not part of the program.
+  // Skips a byte order mark, which some editors write; it is not part of the program.
   if (text.starts_with("\xEF\xBB\xBF")) at_ = 3;
 }
 

@@ -1,4 +1,4 @@
-// Text to tokens, one at a time. Tokens are views into the text; comments are set aside.
+// Splits text into tokens, one at a time. Tokens are views into the text; comments are kept apart.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class TokenKind : std::uint8_t {
   String,  // without its quotes
   Symbol,  // an operator or punctuation
   End,
-  Bad,  // a character, or the start of something, that no token begins with
+  Bad,  // a character, or the beginning of something, that no token starts with
 };
 
 struct Token {

@@ -30,7 +30,7 @@ Parsed out_of_range(std::string_view text, bool negative, Type type) {
                                         "integer needs a signed suffix, such as -1i32."});
 }
 
-// Cuts the type's name off the end of the number, if one stands there.
+// Removes the type's name from the end of the number, if there is one.
 std::optional<Type> take_suffix(std::string_view& text, bool hex) {
   for (const TypeInfo& row : kTypes) {
     if (row.kind == TypeClass::Bool || row.kind == TypeClass::None) continue;
@@ -65,8 +65,8 @@ Parsed parse_integer(std::string_view whole, std::string_view digits, int base, 
   return Literal{type, canonical_bits(type, negative ? 0 - magnitude : magnitude)};
 }
 
-// Whether a decimal is at least 1, by where its first digit stands: from_chars does not say on
-// which side of its range a number is.
+// Whether a decimal is at least 1, judged by the position of its first digit: from_chars does not
+// report whether a number is too large or too small.
 bool is_at_least_one(std::string_view decimal) {
   const std::size_t e = decimal.find_first_of("eE");
   const std::string_view mantissa = decimal.substr(0, e);
@@ -82,9 +82,9 @@ bool is_at_least_one(std::string_view decimal) {
   return power + places - (places > 0 ? 1 : 0) >= 0;
 }
 
-// The same number, or one beside it, that rounds to a narrower type as the decimal does: `nearest`
-// is the decimal rounded to f64, and only where it could be a tie of the other type does it matter
-// on which side of it the decimal is. Ties have at most 25 bits.
+// Returns `nearest`, the decimal rounded to f64, or a neighbour of it that rounds to a narrower
+// type as the decimal does. It only matters on which side of `nearest` the decimal lies if
+// `nearest` could be a tie of the narrower type, and ties have at most 25 bits.
 double for_rounding_once(double nearest, std::string_view decimal) {
   const auto bits = std::bit_cast<std::uint64_t>(nearest);
   if (nearest == 0 || (bits & 0xFFF'FFFF) != 0) return nearest;
@@ -96,13 +96,14 @@ double for_rounding_once(double nearest, std::string_view decimal) {
   return std::nextafter(nearest, side < 0 ? 0.0 : std::numeric_limits<double>::infinity());
 }
 
-// Gradual underflow rounds up to the least normal what, rounded to 53 bits, is below it.
+// Gradual underflow rounds some numbers up to the least normal that are below it when rounded to 53
+// bits.
 bool is_below_normal(double nearest, std::string_view decimal) {
   constexpr std::uint64_t kMantissa = (std::uint64_t{1} << 54) - 1;
   return nearest == std::numeric_limits<double>::min() && compare(decimal, kMantissa, -1076) < 0;
 }
 
-// Of a decimal without a sign: rounded once, to nearest, ties to even.
+// Rounds a decimal without a sign once, to nearest, ties to even.
 std::expected<Literal, LiteralError> round_decimal(std::string_view digits, bool negative,
                                                    Type type) {
   if (digits.empty() || (digits[0] != '.' && (digits[0] < '0' || digits[0] > '9'))) {
@@ -115,7 +116,7 @@ std::expected<Literal, LiteralError> round_decimal(std::string_view digits, bool
     return std::unexpected(LiteralError::Malformed);
   }
   if (read.ec == std::errc::result_out_of_range) {
-    // Too small is zero, as every subnormal is; too large is a mistake.
+    // A number that is too small is zero, like every subnormal; one that is too large is an error.
     if (is_at_least_one(digits)) return std::unexpected(LiteralError::OutOfRange);
     value = 0;
   } else if (type != Type::F64) {
@@ -148,7 +149,7 @@ std::optional<Literal> decimal_literal(Type type, std::string_view text) {
 Parsed parse_literal(std::string_view text, bool negative) {
   const std::string_view whole = text;
   if (std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
-    return parse_integer(whole, text, 10, negative, Type::U32);  // most of them
+    return parse_integer(whole, text, 10, negative, Type::U32);  // the most common form
   }
   const bool hex = text.starts_with("0x") || text.starts_with("0X");
   const std::optional<Type> suffix = take_suffix(text, hex);
@@ -196,7 +197,8 @@ void print_literal(Literal literal, std::string& out) {
         }
         return;
       }
-      // The shortest decimal that reads back: a narrow float is exact in f32, so f32's will do.
+      // The shortest decimal that reads back. A narrow float is exact in f32, so f32's decimal
+      // works.
       char buffer[64];
       const auto end =
           literal.type == Type::F64

@@ -1,4 +1,4 @@
-// The text of literals: 7, -3i32, 0xFFu64, 1.5, 2e-3f16, and back.
+// Parses and prints literals: 7, -3i32, 0xFFu64, 1.5, 2e-3f16.
 #pragma once
 
 #include <expected>

@@ -25,7 +25,7 @@ class Parser {
   Program parse();
 
  private:
-  // A body that is open. An `else if` closes its outer `else` by itself.
+  // An open body. An `else if` also closes the `else` around it.
   enum class Body : std::uint8_t { Then, Else, ElseIf, Other };
 
   void header();
@@ -92,7 +92,7 @@ Program Parser::parse() {
     if (keyword == Keyword::Op) {
       op();
     } else if (keyword >= Keyword::Output && keyword <= Keyword::Workgroup) {
-      // The printer writes buffers first; a use before the declaration would change its meaning.
+      // The printer writes buffers first, which would change the meaning of an earlier use.
       if (assembler_.has_ops()) {
         tokens_.fail("an operation or a statement: buffers are declared before operations");
       }
@@ -253,7 +253,7 @@ void Parser::statement() {
 void Parser::name_statement(std::uint32_t at) {
   const bool bare = tokens_.after_is("(") || tokens_.after_is(".");
   if (bare) {
-    // An atomic or a call for its effect: a Let that nothing can name.
+    // An atomic or a call used as a statement: a Let that nothing can refer to.
     const ExprId value = expressions_.parse();
     assembler_.let("_", value, at);
     end_statement();
@@ -453,7 +453,7 @@ Findings one_finding(std::string_view text, const SyntaxError& error) {
 std::expected<Program, Findings> parse_with_comments(std::string_view text,
                                                      std::vector<Comment>* comments) {
   try {
-    // Offsets are 32 bits; so are expression ids, and no expression is shorter than a character.
+    // Offsets have 32 bits. So do expression ids, and every expression has at least one character.
     static_assert(kMostTextBytes < kUnresolved);
     if (text.size() > kMostTextBytes) {
       throw SyntaxError{FindingCode::BadEncoding, 0,

@@ -1,4 +1,4 @@
-// Text to program. The comments are handed out for the formatter.
+// Parses text into a program, and returns the comments for the formatter.
 #pragma once
 
 #include <expected>

@@ -1,4 +1,4 @@
-// Program to text, the parser's twin: iterative, so that deep programs print too.
+// Prints a program as text. It is iterative, so that deep programs print too.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 class Printer {
  public:
-  // With comments, `text` is what the program was parsed from.
+  // With comments, `text` is the source of the program.
   Printer(const Program& program, std::string_view text, std::span<const Comment> comments)
       : program_(program),
         text_(text),
@@ -27,7 +27,7 @@ class Printer {
 
  private:
   bool formatting() const { return !text_.empty(); }
-  // No valid program is deeper; a deeper one must not print quadratically many spaces.
+  // No valid program is deeper; deeper ones must not print quadratically many spaces.
   void line_start() { out_.append(2 * std::min<std::size_t>(depth_, kMaxNesting), ' '); }
   void expr(ExprId id) { expressions_.print(id); }
   std::string_view buffer(std::uint32_t ref) const {
@@ -59,8 +59,8 @@ class Printer {
   std::size_t depth_ = 0;
 };
 
-// Comments that stood before `offset` and are not yet printed. One that stood behind an item goes
-// behind the line just printed, the others on lines of their own.
+// Prints the comments before `offset` that are not printed yet. A comment that followed an item is
+// put after the line just printed, the others on their own lines.
 void Printer::comments_before(std::uint32_t offset) {
   bool may_trail = true;
   while (!comments_.empty() && comments_.front().offset < offset) {
@@ -163,7 +163,7 @@ void Printer::op(OpId id) {
   out_ += "}\n";
 }
 
-// The else arm is a single If: `else if`.
+// Whether the else arm is a single If: `else if`.
 bool Printer::is_else_if(NodeId id) const {
   const NodeRange arm = program_.else_body(id);
   return !arm.empty() && program_.node(arm.begin).kind == NodeKind::If &&
@@ -347,7 +347,7 @@ std::expected<std::string, Findings> format(std::string_view text) {
     std::vector<Comment> comments;
     FELSITE_TRY(auto program, parse_with_comments(text, &comments));
     std::string formatted = Printer(program, text, comments).print();
-    // Whoever puts it in the place of the text must be able to read it again.
+    // The result replaces the text, so it must be readable again.
     if (formatted.size() > kMostTextBytes) {
       return std::unexpected(
           Findings{Finding{FindingCode::BadEncoding,

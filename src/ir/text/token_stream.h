@@ -1,4 +1,4 @@
-// Tokens for the parser, with one of lookahead, and the words for what is expected and missing.
+// Tokens for the parser, with one token of lookahead, and the messages about missing ones.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace felsite::ir {
 
-// The first thing wrong with a text ends its parse.
+// The first mistake in a text ends its parse.
 struct SyntaxError {
   FindingCode code;
   std::uint32_t offset;
@@ -19,7 +19,7 @@ struct SyntaxError {
   std::string fix;
 };
 
-// Tokens with one of lookahead beyond the current one.
+// Tokens with one token of lookahead beyond the current one.
 class TokenStream {
  public:
   TokenStream(std::string_view text, std::vector<Comment>* comments)
@@ -39,7 +39,7 @@ class TokenStream {
   }
   std::uint32_t last_offset() const { return last_offset_; }
 
-  // Each takes the token, or throws the SyntaxError that says what stands there instead.
+  // Each takes the token, or throws a SyntaxError that says what was found instead.
   Token expect(std::string_view symbol, std::string_view why);
   Token expect_name(std::string_view what);
   Token expect_keyword(Keyword keyword, std::string_view spelling);

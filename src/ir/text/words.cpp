@@ -101,7 +101,7 @@ std::vector<Word> make_words() {
   for (std::uint8_t i = 0; i < kAtomicOpCount; ++i) {
     words.push_back({info(static_cast<AtomicOp>(i)).name, WordKind::Atomic, i});
   }
-  // Reductions are named after their operation; the words live as long as the process.
+  // Reductions are named after their operation; these words live as long as the process.
   static const std::vector<std::string> reductions = [] {
     std::vector<std::string> names;
     for (std::uint8_t i = 0; i < kReduceOpCount; ++i) {
@@ -158,7 +158,7 @@ bool is_usable_name(std::string_view name) {
   if (!std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); })) {
     return false;
   }
-  // `bitcast < 2` would read as the start of a bitcast.
+  // `bitcast < 2` would be read as the start of a bitcast.
   if (name == "bitcast") return false;
   const Word* word = find_word(name);
   return word == nullptr || (word->kind != WordKind::Keyword && word->kind != WordKind::TypeName &&

@@ -1,5 +1,5 @@
-// Every word the text form gives a meaning to, in one place: the parser, the printer, name checks
-// and "did you mean" all look here.
+// All words that mean something in the text form, in one place. The parser, the printer, name
+// checks and "did you mean" use this table.
 #pragma once
 
 #include <cstdint>
@@ -72,11 +72,11 @@ std::span<const Word> all_words();
 
 // The word for an id expression: "invocation", "local", …
 std::string_view builtin_word(ExprKind kind);
-// The word for a function that is no operation of a table: "select", "fma", …
+// The word for a function that is not in a table of operations: "select", "fma", …
 std::string_view function_word(ExprKind kind);
 bool builtin_has_axis(ExprKind kind);
 
-// [A-Za-z_][A-Za-z0-9_]*, neither reserved nor `bitcast`.
+// Whether it is a name, [A-Za-z_][A-Za-z0-9_]*, other than `_`, reserved words and `bitcast`.
 bool is_usable_name(std::string_view name);
 
 }  // namespace felsite::ir
