@@ -11,10 +11,10 @@
 #include "felsite/kernel.h"
 #include "felsite/reference.h"
 #include "support/difference.h"
+#include "support/run_kernel.h"
 #include "support/run_program.h"
 #include "support/spirv_check.h"
 #include "vk/device/device.h"
-#include "support/run_kernel.h"
 
 namespace felsite::test {
 

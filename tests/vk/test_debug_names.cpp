@@ -7,12 +7,12 @@
 #include <set>
 #include <string>
 
+#include "support/run_kernel.h"
 #include "support/scratch_folder.h"
 #include "support/skip.h"
 #include "vk/backend_on_device.h"
 #include "vk/made_up_devices.h"
 #include "vk/object_watch.h"
-#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::test;

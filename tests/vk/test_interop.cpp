@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "felsite/kernel.h"
+#include "support/run_kernel.h"
 #include "vk/callers_device.h"
 #include "vk/device/interop.h"
 #include "vk/hand_made_kernels.h"
@@ -12,7 +13,6 @@
 #include "vk/plan/device_capabilities.h"
 #include "vk/plan/feature_chain.h"
 #include "vk/plan/feature_table.h"
-#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::vk;

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <thread>
 
+#include "support/run_kernel.h"
 #include "support/skip.h"
 #include "vk/hand_made_kernels.h"
 #include "vk/kernel/kernel_status.h"
-#include "support/run_kernel.h"
 
 using namespace felsite;
 using namespace felsite::vk;
