@@ -20,9 +20,9 @@ using ByteSpan = std::span<const std::byte>;
 // How a fixpoint detects that nothing changes any more.
 struct Convergence {
   enum class Kind : std::uint8_t {
-    Automatic,  // an iteration that leaves every changing buffer as it was is the last
-    Flag,  // a u32 buffer the program sets when it changed something; zero before each iteration
-    None,  // always run all iterations
+    Automatic,  // stops after an iteration that leaves every evolving buffer unchanged
+    Flag,       // a u32 buffer that is zero before each iteration and set when something changes
+    None,       // always run all iterations
   };
   Kind kind = Kind::Automatic;
   std::string flag{};  // the buffer's name, for Kind::Flag
@@ -34,7 +34,7 @@ enum class GridSync : std::uint8_t {
   Automatic,     // the backend decides, and `felsite explain` says why
   HostSplit,     // segment by segment; the host passes the buffers on
   Resident,      // segments on buffers that stay on the device, which also detects convergence
-  OneWorkgroup,  // in one dispatch of one workgroup; an error where the grid is too large for it
+  OneWorkgroup,  // in one dispatch of one workgroup; an error if the grid is too large for it
 };
 
 // Every field is optional.
@@ -51,7 +51,7 @@ struct DispatchConfig {
   std::optional<std::chrono::nanoseconds> timeout{};
   std::optional<std::uint64_t> max_output_bytes{};
   bool cooperative = false;  // a native grid barrier over many workgroups
-  bool profile = false;      // also measure the device's own time, where it has a clock
+  bool profile = false;      // also measure the time on the device, if it has a clock
 };
 
 // A time that was not measured is absent, never zero.

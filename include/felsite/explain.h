@@ -103,14 +103,14 @@ struct ExplainedHazard {
   enum class Kind : std::uint8_t { ReadAfterWrite, WriteAfterRead, WriteAfterWrite };
   Kind kind = Kind::ReadAfterWrite;
   std::uint32_t buffer = 0;   // index into Explanation::buffers
-  std::uint32_t earlier = 0;  // segments
+  std::uint32_t earlier = 0;  // a segment
   std::uint32_t later = 0;
 };
 std::string_view to_string(ExplainedHazard::Kind kind);  // RAW, WAR, WAW
 
 // A barrier that the resident form places between two launches because their accesses conflict.
 struct ExplainedBarrier {
-  std::uint32_t after = 0;  // segments
+  std::uint32_t after = 0;  // a segment
   std::uint32_t before = 0;
   bool next_iteration = false;  // between the last segment and the first one of the next iteration
   std::optional<std::uint64_t> times;  // in one iteration

@@ -1,4 +1,4 @@
-// What a backend counts about itself.
+// Counters of one backend.
 #pragma once
 
 #include <cstdint>

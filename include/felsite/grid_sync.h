@@ -104,7 +104,7 @@ struct GridSyncPlan {
 
 struct GridSyncOptions {
   bool many_iterations = false;  // outputs keep what earlier iterations left in them
-  bool report_changes = false;   // segments set a word when they change what they can watch
+  bool report_changes = false;   // segments set a word when they change a watched buffer
   bool store_choices = false;    // segments store conditions and bounds for whoever walks the plan
   bool one_dimensional = false;  // the grid has one workgroup along y and z
   bool fresh_outputs = true;     // outputs start as zeros, not with the caller's bytes

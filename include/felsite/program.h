@@ -74,8 +74,8 @@ enum class DependsOn : std::uint8_t {
   Local,       // the invocation's position in its workgroup
   Invocation,  // the invocation's position in the grid
   Lanes,       // the lanes of its subgroup
-  Variable,    // what was last assigned
-  Memory,      // what was last stored
+  Variable,    // the last assignment
+  Memory,      // the last store
 };
 
 enum class Names : std::uint8_t { Nothing, Variable, Buffer, Operation };
@@ -137,7 +137,7 @@ struct NodeKindInfo {
   bool branches;         // its expressions decide whether, or how often, the body runs
   bool ends_invocation;  // nothing after it runs
   bool issues_copy;      // writes `ref` later, where its tag is waited for
-  bool allowed_in_op;    // may stand in the body of a user-defined operation
+  bool allowed_in_op;    // may be in the body of a user-defined operation
   VariableUse variable;  // what happens to `ref`, if that is a variable
   NodeMemory reads;
   NodeMemory writes;
@@ -297,7 +297,7 @@ struct SourceMap {
   std::vector<std::uint32_t> exprs;
   std::vector<std::uint32_t> nodes;
   std::vector<std::uint32_t> node_ends;  // of the last token: where a trailing comment may follow
-  std::vector<std::uint32_t> else_arms;  // of the `else` keyword, by node; 0 where there is none
+  std::vector<std::uint32_t> else_arms;  // of the `else` keyword, by node; 0 if there is none
   std::vector<std::uint32_t> buffers;
   std::vector<std::uint32_t> ops;
   std::vector<std::uint32_t> op_results;
@@ -365,7 +365,8 @@ class Program {
   // The rows of all expressions of a node, in evaluation order.
   RowRange rows_of_node(NodeId id) const;
 
-  // The bodies of a node: of If, `then` and `otherwise`; of Loop, Block and Region, `then`.
+  // The bodies of a node. An If has a then body and an else body; Loop, Block and Region have a
+  // then body.
   NodeRange then_body(NodeId id) const;
   NodeRange else_body(NodeId id) const;
 

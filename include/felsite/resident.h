@@ -55,7 +55,7 @@ struct ResidentStep {
   std::vector<ResidentHandle> resources{};
   std::optional<std::array<std::uint32_t, 3>> grid_override{};
   std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
-  std::optional<ir::FloatMode> float_mode{};  // these as in DispatchConfig
+  std::optional<ir::FloatMode> float_mode{};  // the overrides mean what they mean in DispatchConfig
   std::optional<std::uint64_t> max_output_bytes{};
   std::string label{};
 };

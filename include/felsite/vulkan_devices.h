@@ -55,7 +55,7 @@ struct VulkanQuirk {
 struct VulkanDevicePlan {
   std::uint32_t compute_family = 0;
   std::optional<std::uint32_t> transfer_family;  // of the copy queue, if there is one
-  bool writes_in_place = false;                  // uploads go straight into the device's memory
+  bool writes_in_place = false;                  // uploads go directly to device memory
   bool reads_in_place = false;
   std::vector<std::string> extensions;
   std::vector<std::string> notes;  // the reasons, one sentence each

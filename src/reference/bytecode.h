@@ -25,7 +25,7 @@ enum class Opcode : std::uint8_t {
   Constant,    // dst = imm, in every lane
   Copy,        // dst = a, in every lane
   MaskedCopy,  // dst = a, where active
-  Builtin,     // dst = an id; kind in `kind`, axis in `axis`
+  Builtin,     // dst = an id; ExprKind in `op`, axis in `axis`
   Length,      // dst = length of buffer b
   Load,        // dst = buffer b [a]
   Store,       // buffer b [a] = c

@@ -25,7 +25,7 @@ std::uint64_t group_count(const std::array<std::uint32_t, 3>& grid) {
   return base::checked_product({grid[0], grid[1], grid[2]}).value_or(UINT64_MAX);
 }
 
-// The workgroup that runs at each position of the order.
+// The workgroup at each position of the run order.
 class GroupOrder {
  public:
   GroupOrder(const std::array<std::uint32_t, 3>& grid, const ReferenceOptions& options)

@@ -86,7 +86,7 @@ class Machine {
  public:
   explicit Machine(const Launch& launch);
 
-  // Puts a workgroup at the start of the program.
+  // Places a workgroup at the start of the program.
   void start(Group& group, std::array<std::uint32_t, 3> id) const;
   // Runs until the workgroup is done, reaches the end of a segment, or runs out of time. An
   // invocation that traps ends, and the others continue.

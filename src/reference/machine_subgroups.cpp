@@ -1,4 +1,5 @@
-// Operations between the lanes of a subgroup: consecutive invocations in linear local order.
+// Operations between the lanes of a subgroup, which are consecutive invocations in linear local
+// order.
 #include <algorithm>
 #include <cstring>
 

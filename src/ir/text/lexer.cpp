@@ -20,7 +20,7 @@ constexpr std::array<std::uint8_t, 256> kClasses = [] {
 
 std::uint8_t char_class(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
-// Two characters that together are one symbol; any other punctuation stands alone.
+// Two characters that form one symbol; any other punctuation is a symbol by itself.
 constexpr std::string_view kPairs[] = {"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "..", "->"};
 constexpr std::string_view kSingles = "+-*/%&|^~!<>=()[]{},;:.";
 
