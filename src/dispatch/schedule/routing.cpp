@@ -68,7 +68,7 @@ constexpr std::ptrdiff_t kMostBarriersInKernel = 16;
 bool has_many_barriers(const ir::Program& program) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
-  return std::ranges::count_if(nodes, is_grid_sync) > kMostBarriersInKernel;
+  return std::ranges::count_if(nodes, ir::is_grid_sync) > kMostBarriersInKernel;
 }
 
 // Rounds in which all invocations look through what a kernel that runs its iterations itself has to
