@@ -1,5 +1,5 @@
-// Reading files to their end, but never more than a stated size: what is no plain file may have no
-// end. Inline for the reason that durable_file.h gives.
+// Reads files to their end, but never more than a stated size: a pipe or device may have no end.
+// Inline for the reason that durable_file.h gives.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace felsite::base {
 
-// As much as there is, up to the whole span; or an errno.
+// Reads as much as there is, up to the whole span. Returns an errno, or 0.
 inline int read_up_to(int file, std::span<char> bytes, std::size_t& count) {
   for (count = 0; count < bytes.size();) {
     const ssize_t read = ::read(file, bytes.data() + count, bytes.size() - count);
@@ -31,8 +31,8 @@ struct ReadLimits {
   std::uint64_t stream = 0;  // of everything else
 };
 
-// EFBIG if there is more than the limit, which `limit` then names; other numbers as they come. No
-// memory is taken for bytes that are not there.
+// EFBIG if there is more than the limit, which `limit` then names; other errnos as they come.
+// Allocates nothing for bytes that are not there.
 inline int read_to_end(int file, const ReadLimits& limits, std::string& bytes,
                        std::uint64_t& limit) {
   struct stat status {};
@@ -43,7 +43,7 @@ inline int read_to_end(int file, const ReadLimits& limits, std::string& bytes,
   const std::uint64_t size = is_plain ? static_cast<std::uint64_t>(status.st_size) : 0;
   if (size > limit) return EFBIG;
   bytes.clear();
-  // One more than there should be shows the end. Files of /proc say that they are empty.
+  // One byte more than expected shows the end. Files of /proc report a size of zero.
   std::uint64_t wanted = std::max<std::uint64_t>(size + 1, 1 << 16);
   while (true) {
     const std::size_t before = bytes.size();

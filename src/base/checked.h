@@ -30,7 +30,7 @@ constexpr std::optional<std::uint64_t> checked_product(
   return total;
 }
 
-// What checked_sum and checked_product gave, in words. No number stands for what has no number.
+// The result of checked_sum or checked_product in words. An overflow is not printed as a number.
 inline std::string in_bytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? std::to_string(*bytes) + " bytes" : "2^64 bytes or more";
 }

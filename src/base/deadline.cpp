@@ -12,7 +12,7 @@ Deadline::Deadline(const std::optional<std::chrono::nanoseconds>& timeout) {
   if (!timeout) return;
   const Clock::time_point now = Clock::now();
   if (*timeout >= Clock::time_point::max() - now) return;
-  // Of a time before this one it could be too long ago to be counted.
+  // A negative timeout could reach before the beginning of the clock.
   end_ = now + std::max(*timeout, std::chrono::nanoseconds::zero());
 }
 

@@ -1,4 +1,4 @@
-// Timeouts: until when a call may take, and why work on its way has to end.
+// Timeouts: when a call has to end, and why work in progress has to.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Deadline {
 };
 
 Error timeout_error();
-// No time at all, or less, is a Timeout even for work that takes none.
+// A timeout of zero or less is a Timeout even for work that takes no time.
 Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout);
 // Why the work has to end now, if it has to. `stop` may be null.
 std::optional<Error> reason_to_end(const Deadline& deadline, const StopFlag* stop);

@@ -1,5 +1,5 @@
-// Files that are replaced as a whole: whoever looks, also after a kill or on a full disk, finds the
-// old contents or the new ones, and never a part.
+// Replaces files as a whole: a reader finds the old contents or the new ones, never a part, even
+// after a kill or on a full disk.
 //
 // Everything here is inline: the library and the command both use it, and the command sees only
 // what the library exports.
@@ -37,7 +37,7 @@ class OwnedFile {
   }
   int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
-  // The number of what went wrong, or 0: some file systems say only here that there is no room.
+  // An errno, or 0: some file systems report a full disk only here.
   int close() { return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno; }
 
  private:
@@ -46,7 +46,7 @@ class OwnedFile {
 
 using FilePieces = std::initializer_list<std::span<const std::byte>>;
 
-// All functions give an errno, or 0.
+// All functions return an errno, or 0.
 inline int write_pieces(int file, FilePieces pieces) {
   for (std::span<const std::byte> piece : pieces) {
     while (!piece.empty()) {
@@ -64,13 +64,13 @@ inline constexpr std::string_view kTemporaryBegin = ".felsite-";
 inline constexpr std::string_view kTemporaryEnd = ".tmp";
 
 struct ReplaceOptions {
-  mode_t fresh_mode = 0666;  // of a file that was not there, less the umask
-  bool sync = true;          // also after a power cut
+  mode_t fresh_mode = 0666;  // of a new file, before the umask
+  bool sync = true;          // survives a power cut
 };
 
 namespace detail {
 
-// Random, as processes in containers that share a folder may have the same number.
+// Random: processes in containers that share a folder may have the same process id.
 inline std::string temporary_name() {
   std::uint64_t random = 0;
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
@@ -95,13 +95,13 @@ inline int check_size_limit(FilePieces pieces) {
   return 0;
 }
 
-// Not each file system can; what it has been given is then as safe as it gets.
+// Some file systems cannot sync; the data is then as safe as it gets.
 inline int sync(int file) {
   return ::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
-// Owner and mode as those of the file that is replaced. Where the owner cannot be kept, nobody
-// gets rights that come with it.
+// Keeps owner and mode of the replaced file. Where the owner cannot be kept, the set-id bits are
+// dropped.
 inline int keep_owner_and_mode(int file, const struct stat& old) {
   struct stat fresh {};
   if (fstat(file, &fresh) != 0) return errno;
@@ -114,7 +114,7 @@ inline int keep_owner_and_mode(int file, const struct stat& old) {
 
 }  // namespace detail
 
-// The file `name` in a folder that is open. What is there is replaced, also a symbolic link.
+// Replaces the file `name` in an open folder, even if it is a symbolic link.
 inline int replace_in_folder(int folder, const std::string& name, FilePieces pieces,
                              const ReplaceOptions& options, const struct stat* old = nullptr) {
   if (const int failed = detail::check_size_limit(pieces); failed != 0) return failed;
@@ -144,8 +144,8 @@ inline int replace_in_folder(int folder, const std::string& name, FilePieces pie
 
 namespace detail {
 
-// What a path leads to in the end, which may be a file that is yet to come. A descriptor of a
-// process (/dev/stdout is one) is no path to a file: `is_descriptor`.
+// What a path finally leads to, which need not exist yet. `is_descriptor`: it is a descriptor of a
+// process, such as /dev/stdout, and no path to a file.
 struct Target {
   std::string path;
   bool is_descriptor = false;
@@ -159,7 +159,7 @@ inline std::string folder_of(const std::string& path) {
 
 inline int follow_links(const std::string& path, Target& target) {
   constexpr long kProc = 0x9FA0;
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // the kernel's own limit
   target.path = path;
   for (int links = 0; links <= kMostLinks; ++links) {
     struct stat status {};
@@ -182,7 +182,7 @@ inline int follow_links(const std::string& path, Target& target) {
 inline int write_in_place(const std::string& path, FilePieces pieces) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return errno;
-  // Of a file behind a descriptor others wrote the beginning.
+  // Others may have written the beginning of a file behind a descriptor.
   const int append = S_ISREG(status.st_mode) ? O_APPEND : 0;
   const OwnedFile file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | append));
   return file ? write_pieces(file.get(), pieces) : errno;
@@ -190,8 +190,8 @@ inline int write_in_place(const std::string& path, FilePieces pieces) {
 
 }  // namespace detail
 
-// Through a symbolic link the file that it leads to is replaced, and the link stays. Devices, pipes
-// and descriptors have nothing to replace: they are written as they are.
+// Through a symbolic link, the file that it leads to is replaced, and the link stays. Devices,
+// pipes and descriptors cannot be replaced: they are written in place.
 inline int replace_file(const std::string& path, FilePieces pieces,
                         const ReplaceOptions& options = {}) {
   detail::Target target;
@@ -214,8 +214,8 @@ inline int replace_file(const std::string& path, FilePieces pieces,
   return replace_in_folder(folder.get(), name, pieces, options, exists ? &old : nullptr);
 }
 
-// Of a folder that is open: temporary files that writers left behind when they were killed. Younger
-// ones may be those of a writer at work.
+// Removes temporary files that killed writers left behind in an open folder. Younger files may
+// belong to a writer at work.
 inline void remove_left_behind(int folder, std::time_t older_than_seconds = 3600) {
   const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return;

@@ -1,5 +1,5 @@
-// The edge of the library: nothing throws across it. Every call that returns a Result does its work
-// in `guarded`, and what is thrown inside, by the standard library mostly, comes out as an Error.
+// The edge of the library: no exception crosses it. Every call that returns a Result does its work
+// in `guarded`, which turns exceptions, mostly of the standard library, into an Error.
 #pragma once
 
 #include <expected>
@@ -12,7 +12,7 @@
 
 namespace felsite::base {
 
-// DeviceOutOfMemory. Where there is no memory for its sentences either, it has shorter ones.
+// DeviceOutOfMemory. Where there is no memory for its sentences either, they are shorter.
 Error host_out_of_memory() noexcept;
 // In a catch block: the exception that was caught, as an error.
 Error caught_error() noexcept;
@@ -26,7 +26,7 @@ auto guarded(Work&& work) noexcept -> std::invoke_result_t<Work> {
   }
 }
 
-// For what a caller would not miss: entries of caches, names, warnings. False if it was thrown out.
+// For work that a caller would not miss: cache entries, names, warnings. False if it threw.
 template <class Work>
 bool best_effort(Work&& work) noexcept {
   try {

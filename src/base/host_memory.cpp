@@ -35,7 +35,7 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
   return number;
 }
 
-// The number behind a word at the beginning of a line.
+// The number after a word at the beginning of a line.
 std::optional<std::uint64_t> number_of(std::string_view text, std::string_view word) {
   while (!text.empty()) {
     if (text.starts_with(word)) return number_at(text.substr(word.size()));
@@ -63,7 +63,7 @@ void apply_control_group(HostMemory& memory) {
   const auto most = number_at(read_text(folder + "/memory.max"));  // or the word `max`
   if (!most) return;
   const std::uint64_t used = number_at(read_text(folder + "/memory.current")).value_or(0);
-  // What files left in memory goes as soon as somebody asks.
+  // The page cache is reclaimed on demand.
   const std::uint64_t files =
       number_of(read_text(folder + "/memory.stat"), "inactive_file ").value_or(0);
   const std::uint64_t kept = used - std::min(used, files);

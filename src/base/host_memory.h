@@ -7,13 +7,13 @@ namespace felsite::base {
 
 struct HostMemory {
   std::uint64_t total = 0;      // of the machine, or of the control group, whichever is less
-  std::uint64_t available = 0;  // of that: free, or free as soon as somebody asks
+  std::uint64_t available = 0;  // free, or reclaimed on demand
 };
 
-// What Linux says. Where it says nothing: all of the machine's memory.
+// As Linux reports it; all of the machine's memory where it reports nothing.
 HostMemory host_memory();
 
-// Half of the machine's memory: what a run may take when nothing else is said.
+// Half of the machine's memory: what a run may take by default.
 std::uint64_t default_memory_limit();
 
 }  // namespace felsite::base

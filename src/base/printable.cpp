@@ -11,7 +11,7 @@ namespace {
 
 struct CodePoint {
   std::uint32_t value = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8 begins here
+  std::size_t bytes = 0;  // 0: no valid UTF-8 begins here
 };
 
 // Shortest forms only, no surrogates, nothing beyond U+10FFFF.

@@ -1,4 +1,4 @@
-// Tells work on a thread of its own that nobody wants its result any more.
+// Tells work on another thread that nobody wants its result any more.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ class StopFlag {
  public:
   enum class Reason : std::uint8_t { None, Dropped, Closing };
 
-  // `closing`: raised for everything at once when the owner of the work closes. It outlives this.
+  // `closing` is set for all work at once when its owner closes. It outlives this.
   explicit StopFlag(const std::atomic<bool>* closing = nullptr) : closing_(closing) {}
 
   void drop() { dropped_.store(true, std::memory_order_relaxed); }

@@ -1,8 +1,7 @@
-// Error propagation: what a call gives, or its error to the caller at once.
+// Error propagation: the value of a call, or an early return with its error.
 //
 //   FELSITE_TRY(auto plan, make_plan(program));   // plan is the value
-//   FELSITE_CHECK(check_grid(plan.grid));         // a Result<void>, or one whose value nobody
-//   needs
+//   FELSITE_CHECK(check_grid(plan.grid));         // a Result whose value is not needed
 #pragma once
 
 #include <expected>
