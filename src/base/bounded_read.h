@@ -1,5 +1,5 @@
-// Reads files to their end, but never more than a stated size: a pipe or device may have no end.
-// Inline for the reason that durable_file.h gives.
+// Reads files to their end, but never more than a limit: something that is not a plain file may
+// never end. Inline for the reason that durable_file.h gives.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 namespace felsite::base {
 
-// Reads as much as there is, up to the whole span. Returns an errno, or 0.
+// Reads as much as there is, up to the whole span; returns an errno.
 inline int read_up_to(int file, std::span<char> bytes, std::size_t& count) {
   for (count = 0; count < bytes.size();) {
     const ssize_t read = ::read(file, bytes.data() + count, bytes.size() - count);
@@ -27,12 +27,12 @@ inline int read_up_to(int file, std::span<char> bytes, std::size_t& count) {
 }
 
 struct ReadLimits {
-  std::uint64_t file = 0;    // of a plain file, which has a size
-  std::uint64_t stream = 0;  // of everything else
+  std::uint64_t file = 0;    // for a plain file, which has a size
+  std::uint64_t stream = 0;  // for everything else
 };
 
-// EFBIG if there is more than the limit, which `limit` then names; other errnos as they come.
-// Allocates nothing for bytes that are not there.
+// Returns 0, EFBIG if there is more than the limit, which `limit` then holds, or another errno. It
+// allocates no memory for bytes that do not exist.
 inline int read_to_end(int file, const ReadLimits& limits, std::string& bytes,
                        std::uint64_t& limit) {
   struct stat status {};
@@ -43,7 +43,7 @@ inline int read_to_end(int file, const ReadLimits& limits, std::string& bytes,
   const std::uint64_t size = is_plain ? static_cast<std::uint64_t>(status.st_size) : 0;
   if (size > limit) return EFBIG;
   bytes.clear();
-  // One byte more than expected shows the end. Files of /proc report a size of zero.
+  // Reading one byte more than expected shows the end. Files in /proc claim to be empty.
   std::uint64_t wanted = std::max<std::uint64_t>(size + 1, 1 << 16);
   while (true) {
     const std::size_t before = bytes.size();

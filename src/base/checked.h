@@ -1,5 +1,5 @@
-// Sums and products of sizes that may not fit into 64 bits: what overflows is absent, never a small
-// number. Every product of grids, lanes, words and bytes goes through here.
+// Sums and products of sizes that may overflow 64 bits. An overflow is absent, never a small
+// number. All products of grids, lanes, words and bytes use these.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ constexpr std::optional<std::uint64_t> checked_sum(std::initializer_list<std::ui
   return total;
 }
 
-// A factor of zero makes the product zero, wherever it stands.
+// A factor of zero makes the product zero, wherever it occurs.
 constexpr std::optional<std::uint64_t> checked_product(
     std::initializer_list<std::uint64_t> factors) {
   for (const std::uint64_t factor : factors) {
@@ -30,7 +30,7 @@ constexpr std::optional<std::uint64_t> checked_product(
   return total;
 }
 
-// The result of checked_sum or checked_product in words. An overflow is not printed as a number.
+// The result of checked_sum or checked_product as text; an overflow is described without a number.
 inline std::string in_bytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? std::to_string(*bytes) + " bytes" : "2^64 bytes or more";
 }

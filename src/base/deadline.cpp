@@ -12,7 +12,7 @@ Deadline::Deadline(const std::optional<std::chrono::nanoseconds>& timeout) {
   if (!timeout) return;
   const Clock::time_point now = Clock::now();
   if (*timeout >= Clock::time_point::max() - now) return;
-  // A negative timeout could reach before the beginning of the clock.
+  // A start in the past could lie too far back for the clock to represent.
   end_ = now + std::max(*timeout, std::chrono::nanoseconds::zero());
 }
 

@@ -1,4 +1,4 @@
-// Timeouts: when a call has to end, and why work in progress has to.
+// Timeouts: how long a call may take, and why running work has to end.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@ namespace felsite::base {
 class Deadline {
  public:
   Deadline() = default;  // never
-  // Begins now. Timeouts that reach past the end of the clock never end.
+  // Begins now. A timeout that reaches past the end of the clock never expires.
   explicit Deadline(const std::optional<std::chrono::nanoseconds>& timeout);
 
   bool is_over() const { return end_ && std::chrono::steady_clock::now() >= *end_; }
-  // nanoseconds::max() where it never ends.
+  // nanoseconds::max() if it never expires.
   std::chrono::nanoseconds left() const;
 
  private:
@@ -24,9 +24,9 @@ class Deadline {
 };
 
 Error timeout_error();
-// A timeout of zero or less is a Timeout even for work that takes no time.
+// A timeout of zero or less fails with Timeout even if there is no work to do.
 Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeout);
-// Why the work has to end now, if it has to. `stop` may be null.
+// The reason to end the work now, if there is one. `stop` may be null.
 std::optional<Error> reason_to_end(const Deadline& deadline, const StopFlag* stop);
 
 }  // namespace felsite::base

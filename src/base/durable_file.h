@@ -1,5 +1,5 @@
-// Replaces files as a whole: a reader finds the old contents or the new ones, never a part, even
-// after a kill or on a full disk.
+// Files that are replaced as a whole: every reader, even after a kill or on a full disk, finds the
+// old contents or the new ones, and never a part.
 //
 // Everything here is inline: the library and the command both use it, and the command sees only
 // what the library exports.
@@ -37,7 +37,7 @@ class OwnedFile {
   }
   int get() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
-  // An errno, or 0: some file systems report a full disk only here.
+  // Returns an errno, or 0: some file systems report only here that there is no space.
   int close() { return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno; }
 
  private:
@@ -64,13 +64,13 @@ inline constexpr std::string_view kTemporaryBegin = ".felsite-";
 inline constexpr std::string_view kTemporaryEnd = ".tmp";
 
 struct ReplaceOptions {
-  mode_t fresh_mode = 0666;  // of a new file, before the umask
-  bool sync = true;          // survives a power cut
+  mode_t fresh_mode = 0666;  // of a new file, minus the umask
+  bool sync = true;          // makes it durable across a power cut
 };
 
 namespace detail {
 
-// Random: processes in containers that share a folder may have the same process id.
+// Random, since processes in containers that share a folder may have the same process id.
 inline std::string temporary_name() {
   std::uint64_t random = 0;
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random) {
@@ -83,7 +83,7 @@ inline std::string temporary_name() {
   return std::string(kTemporaryBegin) + digits.data() + std::string(kTemporaryEnd);
 }
 
-// Writing beyond it would raise a signal that ends the process.
+// Writing beyond this limit would raise a signal that ends the process.
 inline int check_size_limit(FilePieces pieces) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 0;
@@ -95,13 +95,13 @@ inline int check_size_limit(FilePieces pieces) {
   return 0;
 }
 
-// Some file systems cannot sync; the data is then as safe as it gets.
+// Some file systems cannot sync; the data is then as safe as it can be.
 inline int sync(int file) {
   return ::fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
-// Keeps owner and mode of the replaced file. Where the owner cannot be kept, the set-id bits are
-// dropped.
+// Keeps the owner and the mode of the replaced file. If the owner cannot be kept, nobody gains the
+// rights that depend on it.
 inline int keep_owner_and_mode(int file, const struct stat& old) {
   struct stat fresh {};
   if (fstat(file, &fresh) != 0) return errno;
@@ -114,7 +114,7 @@ inline int keep_owner_and_mode(int file, const struct stat& old) {
 
 }  // namespace detail
 
-// Replaces the file `name` in an open folder, even if it is a symbolic link.
+// Writes the file `name` in an open folder. It replaces what is there, even a symbolic link.
 inline int replace_in_folder(int folder, const std::string& name, FilePieces pieces,
                              const ReplaceOptions& options, const struct stat* old = nullptr) {
   if (const int failed = detail::check_size_limit(pieces); failed != 0) return failed;
@@ -144,8 +144,8 @@ inline int replace_in_folder(int folder, const std::string& name, FilePieces pie
 
 namespace detail {
 
-// What a path finally leads to, which need not exist yet. `is_descriptor`: it is a descriptor of a
-// process, such as /dev/stdout, and no path to a file.
+// The final target of a path, which may be a file that does not exist yet. A descriptor of a
+// process (/dev/stdout is one) is not a path to a file: `is_descriptor`.
 struct Target {
   std::string path;
   bool is_descriptor = false;
@@ -182,7 +182,7 @@ inline int follow_links(const std::string& path, Target& target) {
 inline int write_in_place(const std::string& path, FilePieces pieces) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return errno;
-  // Others may have written the beginning of a file behind a descriptor.
+  // Others wrote the beginning of a file behind a descriptor.
   const int append = S_ISREG(status.st_mode) ? O_APPEND : 0;
   const OwnedFile file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | append));
   return file ? write_pieces(file.get(), pieces) : errno;
@@ -190,8 +190,8 @@ inline int write_in_place(const std::string& path, FilePieces pieces) {
 
 }  // namespace detail
 
-// Through a symbolic link, the file that it leads to is replaced, and the link stays. Devices,
-// pipes and descriptors cannot be replaced: they are written in place.
+// Replaces the target of a symbolic link and keeps the link. Devices, pipes and descriptors cannot
+// be replaced, and are written directly.
 inline int replace_file(const std::string& path, FilePieces pieces,
                         const ReplaceOptions& options = {}) {
   detail::Target target;
@@ -203,7 +203,7 @@ inline int replace_file(const std::string& path, FilePieces pieces,
   if (target.is_descriptor || (exists && !S_ISREG(old.st_mode))) {
     return detail::write_in_place(target.path, pieces);
   }
-  // A file that may not be written is not replaced either, though its folder would allow it.
+  // A file that may not be written is not replaced either, although its folder would allow it.
   if (exists && faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) return errno;
   const std::string folder_path = detail::folder_of(target.path);
   const OwnedFile folder(open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -214,8 +214,8 @@ inline int replace_file(const std::string& path, FilePieces pieces,
   return replace_in_folder(folder.get(), name, pieces, options, exists ? &old : nullptr);
 }
 
-// Removes temporary files that killed writers left behind in an open folder. Younger files may
-// belong to a writer at work.
+// Removes temporary files in an open folder that killed writers left behind. Younger ones may
+// belong to a running writer.
 inline void remove_left_behind(int folder, std::time_t older_than_seconds = 3600) {
   const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (copy < 0) return;

@@ -15,7 +15,7 @@ Error with_text(ErrorCode code, std::string_view message, std::string_view fix,
     error.message = message;
     error.fix = fix;
   } catch (const std::bad_alloc&) {
-    // Short enough for the string's own buffer.
+    // These are short enough for a string to store in place.
     error.message = short_message;
     error.fix = short_fix;
   }
@@ -43,7 +43,7 @@ Error caught_error() noexcept {
     throw;
   } catch (const std::bad_alloc&) {
     return host_out_of_memory();
-  } catch (const std::length_error&) {  // a container would exceed any memory
+  } catch (const std::length_error&) {  // a container that would exceed the possible memory
     return host_out_of_memory();
   } catch (const std::system_error& error) {
     return failed(ErrorCode::DispatchFailed, error.what());

@@ -1,5 +1,5 @@
-// The edge of the library: no exception crosses it. Every call that returns a Result does its work
-// in `guarded`, which turns exceptions, mostly of the standard library, into an Error.
+// The boundary of the library: nothing throws across it. Every call that returns a Result does its
+// work in `guarded`, which turns exceptions, mostly the standard library's, into an Error.
 #pragma once
 
 #include <expected>
@@ -12,9 +12,9 @@
 
 namespace felsite::base {
 
-// DeviceOutOfMemory. Where there is no memory for its sentences either, they are shorter.
+// DeviceOutOfMemory. If there is not even memory for its sentences, it has shorter ones.
 Error host_out_of_memory() noexcept;
-// In a catch block: the exception that was caught, as an error.
+// In a catch block: converts the caught exception to an error.
 Error caught_error() noexcept;
 
 template <class Work>
@@ -26,7 +26,7 @@ auto guarded(Work&& work) noexcept -> std::invoke_result_t<Work> {
   }
 }
 
-// For work that a caller would not miss: cache entries, names, warnings. False if it threw.
+// For optional work: entries of caches, names, warnings. Returns false if it threw.
 template <class Work>
 bool best_effort(Work&& work) noexcept {
   try {
@@ -37,7 +37,7 @@ bool best_effort(Work&& work) noexcept {
   }
 }
 
-// For the context of errors: one that lacks a name is better than another error in its place.
+// For the context of errors: an error without a name is better than a different error.
 void set_if_possible(std::string& text, std::string_view value) noexcept;
 
 }  // namespace felsite::base

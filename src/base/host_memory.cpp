@@ -53,7 +53,7 @@ std::uint64_t machine_bytes() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
 }
 
-// The limit of the control group that the process is in, if it has one.
+// The limit of the process's control group, if there is one.
 void apply_control_group(HostMemory& memory) {
   const std::string groups = read_text("/proc/self/cgroup");
   const std::size_t at = groups.find("0::");
@@ -63,7 +63,7 @@ void apply_control_group(HostMemory& memory) {
   const auto most = number_at(read_text(folder + "/memory.max"));  // or the word `max`
   if (!most) return;
   const std::uint64_t used = number_at(read_text(folder + "/memory.current")).value_or(0);
-  // The page cache is reclaimed on demand.
+  // Memory that caches files is freed as soon as it is needed.
   const std::uint64_t files =
       number_of(read_text(folder + "/memory.stat"), "inactive_file ").value_or(0);
   const std::uint64_t kept = used - std::min(used, files);

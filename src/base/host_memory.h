@@ -7,13 +7,13 @@ namespace felsite::base {
 
 struct HostMemory {
   std::uint64_t total = 0;      // of the machine, or of the control group, whichever is less
-  std::uint64_t available = 0;  // free, or reclaimed on demand
+  std::uint64_t available = 0;  // of that: free, or freed as soon as it is needed
 };
 
-// As Linux reports it; all of the machine's memory where it reports nothing.
+// What Linux reports. If it reports nothing: all of the machine's memory.
 HostMemory host_memory();
 
-// Half of the machine's memory: what a run may take by default.
+// Half of the machine's memory: the default limit of a run.
 std::uint64_t default_memory_limit();
 
 }  // namespace felsite::base

@@ -11,7 +11,7 @@ namespace {
 
 struct CodePoint {
   std::uint32_t value = 0;
-  std::size_t bytes = 0;  // 0: no valid UTF-8 begins here
+  std::size_t bytes = 0;  // 0: not valid UTF-8
 };
 
 // Shortest forms only, no surrogates, nothing beyond U+10FFFF.
@@ -34,7 +34,7 @@ CodePoint first_of(std::string_view text) {
   return {value, bytes};
 }
 
-// Control characters beyond ASCII, separators of lines, marks and overrides of direction.
+// Control characters beyond ASCII, line separators, and direction marks and overrides.
 bool is_unfit(std::uint32_t value) {
   return (value >= 0x80 && value <= 0x9F) || value == 0x61C || value == 0x200E || value == 0x200F ||
          (value >= 0x2028 && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069);

@@ -8,7 +8,7 @@
 namespace felsite {
 namespace {
 
-// Letters left out, added, taken for others, or two neighbours in each other's place.
+// Counts letters that are missing, added or replaced, and swapped neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> two_above(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);

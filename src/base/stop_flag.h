@@ -1,4 +1,4 @@
-// Tells work on another thread that nobody wants its result any more.
+// Tells work on another thread that its result is no longer wanted.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ class StopFlag {
  public:
   enum class Reason : std::uint8_t { None, Dropped, Closing };
 
-  // `closing` is set for all work at once when its owner closes. It outlives this.
+  // `closing` is raised for all work when its owner closes. It must outlive this flag.
   explicit StopFlag(const std::atomic<bool>* closing = nullptr) : closing_(closing) {}
 
   void drop() { dropped_.store(true, std::memory_order_relaxed); }

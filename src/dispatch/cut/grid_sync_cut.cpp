@@ -14,7 +14,7 @@ bool cuts(const ir::Node& node) {
   return is_grid_sync || ir::info(node.kind).whole_grid;
 }
 
-// The recursion is as deep as the nesting, which validation bounds.
+// Recursion follows the nesting, which validation bounds.
 class Cutter {
  public:
   explicit Cutter(const ir::Program& program)

@@ -322,7 +322,7 @@ bool SegmentWriter::does_nothing(NodeId id) const {
 bool SegmentWriter::replace(NodeId id) {
   const ir::Node& node = program_.node(id);
   if (does_nothing(id)) return true;
-  // In a program that is not cut; with one rank a collective is only a barrier.
+  // Of a program that is not cut: with one rank there is nothing else to it.
   if (ir::info(node.kind).whole_grid) {
     out().barrier(ir::Ordering::GridSync);
     return true;

@@ -409,7 +409,7 @@ Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig&
   return base::guarded([&]() -> Result<GridChoice> {
     FELSITE_CHECK(dispatch::check_choices(program, config));
     const ir::Program configured = dispatch::configured(program, config);
-    // The workgroup size may be the caller's, and may be zero.
+    // The workgroup size may be the caller's, and none to divide by.
     if (const ir::Findings findings = ir::validate(configured); !findings.empty()) {
       return std::unexpected(ir::to_error(findings, configured.name()));
     }

@@ -105,7 +105,7 @@ class Reference : public ReferenceBackend {
   }
 
  private:
-  // The runner of a program that takes the host split; none for others.
+  // Of a program that is run by the host split: how; none for others.
   Result<std::optional<SegmentRunner>> split_runner(const ir::Program& program,
                                                     const DispatchConfig& config,
                                                     const base::StopFlag* stop);

@@ -23,7 +23,7 @@ Result<std::shared_ptr<const reference::Interpreter>> PreparedPrograms::get(
       return found->value;
     }
   }
-  // Without the lock: a large program must not delay others.
+  // Outside the lock: a large program must not hold up the others.
   if (const ir::Findings findings = ir::validate(program); !findings.empty()) {
     return std::unexpected(ir::to_error(findings, program.name()));
   }

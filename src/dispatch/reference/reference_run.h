@@ -6,8 +6,8 @@
 
 namespace felsite::dispatch {
 
-// DeviceOutOfMemory where the workgroups that the reference keeps at once do not fit. `program`
-// must be valid.
+// DeviceOutOfMemory where the workgroups that a run on the reference keeps at once do not fit.
+// `program` must be valid.
 Result<void> check_kept_groups(const ir::Program& program, const std::array<std::uint32_t, 3>& grid,
                                std::uint64_t limit);
 

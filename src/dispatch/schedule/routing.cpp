@@ -24,7 +24,7 @@ bool is_grid_sync(const ir::Node& node) {
   return node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
 }
 
-// Trip counts of loops in one iteration of one invocation; absent where only the device knows them.
+// Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
   std::optional<double> around_barriers = 0.0;  // the most around a grid barrier
   std::optional<double> in_all = 0.0;

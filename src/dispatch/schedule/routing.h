@@ -32,13 +32,14 @@ struct RouteFacts {
   bool can_try = false;                      // its inputs are still there after an error
 };
 
-// Chooses the route. `program` and `grid` are those that run. UnsupportedFeature, with the reason
-// and a fix, where the requested form is impossible, and for what the backend cannot do at all.
+// The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
+// runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot
+// be taken, and for what the backend cannot do at all.
 Result<RouteChoice> choose_route(const ir::Program& program, const DispatchConfig& config,
                                  const std::array<std::uint32_t, 3>& grid,
                                  const DeviceProfile& device, const RouteFacts& facts = {});
 
-// Whether a dispatch takes more than one run of one kernel.
+// Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
 // Whether a kernel that runs its iterations itself can detect changes: stores report them, or all
