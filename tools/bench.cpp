@@ -1,5 +1,5 @@
-// The benchmarks are a program of their own, felsite-bench: it brings a GLSL compiler along, which
-// the command itself has no use for.
+// felsite bench starts felsite-bench, a separate program: it contains a GLSL compiler, which the
+// command does not need.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kProgram = "felsite-bench";
 
-// In this order: beside this command, in the folder for programs that others start, in PATH.
+// In this order: beside this command, in libexec, in PATH.
 std::vector<std::filesystem::path> folders_to_look_in() {
   std::vector<std::filesystem::path> folders;
   std::error_code failed;
@@ -46,7 +46,7 @@ std::string find_program() {
   return {};
 }
 
-// In place of this process, so its exit code is that of the benchmarks.
+// Replaces this process, so that the exit code is that of the benchmarks.
 int start_bench(std::vector<std::string> arguments) {
   const std::string program = find_program();
   if (program.empty()) {
@@ -71,7 +71,7 @@ int start_bench(std::vector<std::string> arguments) {
 void add_bench(CLI::App& app, CommonOptions&, Action& action) {
   CLI::App* command =
       app.add_subcommand("bench", "Measure Felsite against peers (starts felsite-bench)");
-  // All options, --help too, are those of felsite-bench.
+  // All options, even --help, are those of felsite-bench.
   command->set_help_flag();
   command->set_help_all_flag();
   command->prefix_command();

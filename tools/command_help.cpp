@@ -48,8 +48,7 @@ constexpr std::array kExamples{
     ExampleHelp{"man", "man", "Print the manual page"},
 };
 
-// Lines of words; those behind the first one begin with `indent` blanks, and so does the first one
-// but for what stands in `line` already.
+// Wraps words into lines indented by `indent` blanks; the first line begins with `line`.
 std::string wrapped(std::string line, std::size_t indent, std::string_view text) {
   std::string result;
   line.resize(std::max(line.size(), indent), ' ');
@@ -135,7 +134,7 @@ std::vector<std::string> OptionHelp::choices() const {
   if (takes.find('|') == std::string::npos) return result;
   std::istringstream words(takes);
   for (std::string word; std::getline(words, word, '|');) {
-    const std::size_t colon = word.find(':');  // of flag:BUFFER only the beginning is known
+    const std::size_t colon = word.find(':');  // flag:BUFFER is completed up to the colon
     result.push_back(colon == std::string::npos ? word : word.substr(0, colon + 1));
   }
   return result;

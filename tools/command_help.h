@@ -1,5 +1,5 @@
-// What the tool knows of its own commands, read from the command line's tree: the one source of the
-// help, the completions and the manual page.
+// What the tool knows about its commands, read from the tree of CLI11: the one source of the help,
+// the completions and the manual page.
 #pragma once
 
 #include <span>
@@ -18,48 +18,48 @@ inline constexpr const char* kMostUsed = "Most used";
 
 struct OptionHelp {
   std::vector<std::string> short_names;  // "-i"
-  std::vector<std::string> long_names;   // "--input"; of an argument its name, without dashes
+  std::vector<std::string> long_names;   // "--input"; for an argument its name, without dashes
   std::string takes;                     // "NAME=FORM", "auto|none"; empty: nothing
   std::string about;
-  std::string standard;  // what it is where it is not given; may be empty
+  std::string standard;  // its default; may be empty
   bool most_used = false;
   bool required = false;
   bool repeats = false;
 
   // "-i, --input NAME=FORM"
   std::string title() const;
-  // What may stand there, if that is a choice of few.
+  // The possible values, if there are few.
   std::vector<std::string> choices() const;
   bool takes_file() const;
 };
 
 struct ExampleHelp {
   std::string_view command;
-  std::string_view line;  // behind "felsite "
+  std::string_view line;  // after "felsite "
   std::string_view about;
 };
 
 struct CommandHelp {
-  std::string name;  // of the tool itself: empty
+  std::string name;  // empty for the tool itself
   std::string about;
   std::vector<OptionHelp> arguments;
   std::vector<OptionHelp> options;
   std::vector<ExampleHelp> examples;
-  std::string notes;  // paragraphs of their own, already in lines
+  std::string notes;  // separate paragraphs, already wrapped
   std::string usage() const;
 };
 
 CommandHelp describe_command(const CLI::App& command);
-// Those of the tool, without hidden ones.
+// The commands of the tool, without hidden ones.
 std::vector<CommandHelp> describe_commands(const CLI::App& tool);
 
-// Usage and the options that are used most; and all there is to say.
+// The usage with the options that are used most, and the whole help.
 std::string short_help(const CLI::App& command);
 std::string long_help(const CLI::App& command);
 
 // For `felsite completion SHELL`: bash, zsh or fish.
 std::string completion_script(const CLI::App& tool, std::string_view shell);
-// For `felsite man`: a page in the language of man.
+// For `felsite man`: a page in roff.
 std::string manual_page(const CLI::App& tool);
 
 }  // namespace felsite::tool

@@ -37,7 +37,7 @@ void add_man(CLI::App& app, CommonOptions& common, Action& action);
 // --json, --backend, --device.
 void add_common(CLI::App& command, CommonOptions& common);
 
-// As the check of an option: what is wrong with a word that is none of these, or nothing.
+// As the check of an option: an error for any other word, or nothing.
 std::function<std::string(const std::string&)> one_of(std::vector<std::string> words);
 
 }  // namespace felsite::tool

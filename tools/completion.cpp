@@ -1,4 +1,4 @@
-// felsite completion: what a shell needs to complete the tool's command line.
+// felsite completion: scripts with which shells complete the tool's command line.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ std::string words_of(std::span<const OptionHelp> options) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// What stands in single quotes of a shell.
+// Escapes text for single quotes of a shell.
 std::string shell_quoted(std::string_view text, std::string_view to_escape = {}) {
   std::string result = "'";
   for (const char c : text) {
@@ -47,7 +47,7 @@ std::string in_bash(std::span<const CommandHelp> commands, const CommandHelp& to
     names.push_back(command.name);
     for (const OptionHelp& option : command.options) {
       if (option.takes.empty()) continue;
-      std::string how = ":";  // nothing that could be guessed
+      std::string how = ":";  // nothing to suggest
       if (const auto choices = option.choices(); !choices.empty()) {
         how =
             fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", fmt::join(choices, " "));

@@ -1,4 +1,4 @@
-// felsite devices: which there are, which one would be taken, and how it would be opened.
+// felsite devices: lists devices, which one would be chosen, and how it would be opened.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,7 +31,7 @@ std::string driver_text(const VulkanDeviceInfo& device) {
                                               : device.driver_name + " " + device.driver_info);
 }
 
-// Columns as wide as what is in them; the reason below, as it is a sentence.
+// Columns as wide as their contents; the reason is a sentence and stands below.
 void print_table(const Devices& devices) {
   std::size_t name = 4;
   std::size_t kind = 4;
@@ -53,7 +53,7 @@ std::string list(const std::vector<std::string_view>& names) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What is used, and what is left unused of what the device has.
+// Which features of the device are used, and which are not.
 void print_features(std::string_view title, const std::vector<VulkanFeature>& features) {
   std::vector<std::string_view> on;
   std::vector<std::string_view> off;
@@ -95,7 +95,7 @@ void print_plan(const VulkanDeviceInfo& device) {
 
 Error nothing_to_take(const Devices& devices) {
   Error error = base::unsupported("None of these devices is taken.",
-                                  "ask for another one, or remove what speaks against it.");
+                                  "ask for another one, or remove the obstacle.");
   if (devices.empty()) {
     error.message = "Vulkan lists no device.";
     error.fix = "install a Vulkan driver (Mesa's lavapipe needs no GPU).";

@@ -21,10 +21,10 @@ namespace {
 
 using namespace ir;
 
-// More than any of the generators is ever meant for, and small enough to allocate.
+// More than the generators are meant for, and small enough to allocate.
 constexpr std::uint64_t kMostGenerated = std::uint64_t{1} << 31;
 
-// Of a file no more than fits twice into the machine's memory, as the run needs room as well.
+// A file may take at most half of the machine's memory, as the run needs room as well.
 base::ReadLimits input_limits() {
   constexpr std::uint64_t kMostOfFile = std::uint64_t{16} << 30;
   constexpr std::uint64_t kMostOfStream = std::uint64_t{256} << 20;
@@ -67,7 +67,7 @@ std::optional<std::uint64_t> parse_integer(std::string_view text, Type type) {
 
 std::optional<std::uint64_t> parse_float(std::string_view text, Type type) {
   if (const auto literal = decimal_literal(type, text)) return literal->bits;
-  // What is left are the names of infinities and NaNs.
+  // Otherwise it is the name of an infinity or a NaN.
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const char* const end = text.data() + text.size();
@@ -85,7 +85,7 @@ std::optional<std::uint64_t> parse_element(std::string_view text, Type type) {
   return is_float(type) ? parse_float(text, type) : parse_integer(text, type);
 }
 
-// Of any type: what stands in memory, in hexadecimal.
+// The bits of an element of any type, in hexadecimal.
 std::optional<std::uint64_t> parse_bits(std::string_view text, Type type) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   std::uint64_t bits = 0;
@@ -162,7 +162,8 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
   };
   const std::size_t most_parts = kind == "random" ? 3 : 2;
   if (!number(1, count) || !number(2, seed) || parts.size() > most_parts) {
-    return std::unexpected(bad_spec(buffer, fmt::format("`{}` has a number that is none.", spec)));
+    return std::unexpected(
+        bad_spec(buffer, fmt::format("`{}` contains something that is not a number.", spec)));
   }
   if (parts.size() < 2 && buffer.count == 0) {
     return std::unexpected(

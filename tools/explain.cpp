@@ -1,4 +1,4 @@
-// felsite explain: how a program would run, and why so. Nothing runs.
+// felsite explain: says how a program would run and why, without running it.
 #include "felsite/explain.h"
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct ExplainArguments {
   std::string html;
 };
 
-// What every Vulkan device has, for a machine without one.
+// What every Vulkan device has, for machines without a device.
 DeviceProfile least_device() {
   DeviceProfile least;
   least.name = "any Vulkan device";
@@ -38,7 +38,7 @@ DeviceProfile least_device() {
   return least;
 }
 
-// Of the backend that would run the program. `auto` explains also where there is no device.
+// The profile of the backend that would run the program. `auto` also works without a device.
 Result<DeviceProfile> profile_for(const CommonOptions& common, const RunArguments& args,
                                   bool on_device, bool& is_assumed) {
   if (!on_device) return make_reference_backend({})->device_profile();

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel follows
+constexpr int kMostLinks = 40;  // the kernel's own limit
 
 // Where a symbolic link leads, in one step.
 fs::path behind_link(const fs::path& link) {
@@ -75,7 +75,7 @@ Result<std::string> read_file(const std::string& path) {
 }
 
 Result<void> write_file(const std::string& path, std::string_view bytes) {
-  flush_out();  // the path may lead there, and what was printed comes first
+  flush_out();  // the path may lead to standard output, where printed text comes first
   if (path == "-") {
     write_out(bytes);
     return {};
@@ -92,7 +92,7 @@ std::string whole_path(const std::string& path) {
   for (int links = 0; links <= kMostLinks; ++links) {
     const fs::path whole = fs::weakly_canonical(at, failed);
     if (failed) break;
-    // A link that leads to nothing is left as it is.
+    // A dangling link is left as it is.
     if (!is_link(whole)) return whole.string();
     at = behind_link(whole);
   }

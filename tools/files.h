@@ -11,13 +11,13 @@ namespace felsite::tool {
 
 // A program's text: ir::kMostTextBytes at most.
 Result<std::string> read_file(const std::string& path);
-// BadInputs, which names the limit, where there is more.
+// BadInputs, which names the limit, if the file is longer.
 Result<std::string> read_bytes(const std::string& path, const base::ReadLimits& limits);
-// Files are replaced as a whole (base/durable_file.h): what goes wrong leaves the old one.
+// Replaces the file as a whole (base/durable_file.h): an error leaves the old one.
 Result<void> write_file(const std::string& path, std::string_view bytes);
 
-// A path that is the same for all ways to spell it, also through symbolic links, and also where the
-// file is yet to come.
+// One path for all spellings of a file, also through symbolic links, and also for a file that does
+// not exist yet.
 std::string whole_path(const std::string& path);
 // Whether writing the one replaces the other; `-` is read from whatever file standard input is
 // redirected from. Only plain files are replaced.

@@ -23,7 +23,7 @@ struct FormatArguments {
   bool only_check = false;
 };
 
-// In place, to standard output, or only whether something would change.
+// Formats in place or to standard output, or only checks whether something would change.
 FileOutcome format_one(const std::string& path, const FormatArguments& args, bool json) {
   const auto text = read_file(path);
   if (!text) return failed(path, text.error(), json);

@@ -99,8 +99,8 @@ int run(int argc, char** argv, bool json) {
   return action();
 }
 
-// The library reports errors as values; what is thrown is the host running out of something. There
-// may be no memory to say even that.
+// The library reports errors as values; exceptions mean that the host ran out of something. There
+// may be no memory to report even that.
 int report_exception(ErrorCode code, const char* message, const char* fix, bool json) {
   try {
     return report({.code = code, .message = message, .fix = fix, .context = {}}, json);

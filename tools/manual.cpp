@@ -1,4 +1,4 @@
-// felsite man: the manual page, in the language of man.
+// felsite man: prints the manual page in roff.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 namespace felsite::tool {
 namespace {
 
-// Text as it is: no word of it is a request or an escape.
+// Escapes text, so that roff takes no word of it for a request or an escape.
 std::string roff(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -41,7 +41,7 @@ void add_examples(std::string& page, const CommandHelp& command) {
   }
 }
 
-// Lines that stay as they are.
+// Preformatted lines.
 void add_lines(std::string& page, const std::string& text) {
   page += ".nf\n";
   std::istringstream lines(text);
@@ -66,7 +66,7 @@ std::string manual_page(const CLI::App& tool) {
     add_options(page, command.options);
     if (!command.examples.empty()) page += ".PP\nExamples:\n";
     add_examples(page, command);
-    // Every command's notes end with those of the tool, which come once, at the end.
+    // The notes of every command end with those of the tool, which are printed once, at the end.
     if (command.notes.size() > root.notes.size() && command.notes.ends_with(root.notes)) {
       page += ".PP\n";
       add_lines(page, command.notes.substr(0, command.notes.size() - root.notes.size()));

@@ -24,8 +24,8 @@ struct FileOutcome {
 // FILE...
 void add_files(CLI::App& command, std::vector<std::string>& paths);
 
-// Of a file that could not be read or written, and of one with findings. Without --json they say
-// so.
+// The outcome of a file that could not be read or written, and of one with findings. Without --json
+// they report it.
 FileOutcome failed(const std::string& path, const Error& error, bool json);
 FileOutcome found(const std::string& path, std::string_view text, const ir::Findings& findings,
                   bool json);

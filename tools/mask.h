@@ -8,8 +8,8 @@
 
 namespace felsite::tool {
 
-// As validators of an option: what is wrong with the list, or nothing. A base is what
-// `lowering_mask` starts from. What the runtime uses counts only where something is run.
+// Validators of an option: what is wrong with the list, or nothing. A base is what `lowering_mask`
+// starts from. Features of the runtime count only where something runs.
 std::string check_mask(const std::string& list);
 std::string check_mask_with_base(const std::string& list);
 
@@ -17,8 +17,8 @@ std::string check_mask_with_base(const std::string& list);
 // `device`, changed by the rest of the list.
 Result<codegen::Capabilities> lowering_mask(std::string_view list, const std::string& device);
 
-// What a list is made of, for --help: every feature by name. The second one is for commands that
-// open a device: there a list also takes away what the runtime uses.
+// The features that a list may name, for --help. The second one is for commands that open a device:
+// there a list may also remove features of the runtime.
 std::string mask_help();
 std::string runtime_mask_help();
 

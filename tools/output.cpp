@@ -15,8 +15,8 @@ namespace felsite::tool {
 
 namespace {
 
-// Why standard output could not be written when that first failed: later calls have nothing left to
-// write, and succeed or have another reason.
+// The first error of writing standard output: later calls have nothing left to write, and succeed
+// or fail for another reason.
 int first_failure = 0;
 
 void note_failure(bool written) {
@@ -42,7 +42,7 @@ std::string json_text(const nlohmann::json& body) {
 void open_missing_streams() {
   for (const auto& [stream, mode] :
        {std::pair{STDIN_FILENO, O_WRONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_RDONLY}}) {
-    // Takes the lowest free number, which is this one: those below it are open.
+    // open() takes the lowest free descriptor, which is this one: those below it are open.
     if (fcntl(stream, F_GETFD) == -1 && errno == EBADF) open("/dev/null", mode);
   }
 }

@@ -1,6 +1,5 @@
-// What the tool prints. A stream that cannot be written is no reason to throw: `finish_output`
-// looks at standard output once, at the end, and what was to be said on a closed standard error is
-// lost.
+// What the tool prints. A stream that cannot be written does not throw: `finish_output` checks
+// standard output once, at the end, and text for a closed standard error is lost.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +13,7 @@ namespace felsite::tool {
 
 void write_out(std::string_view text);
 void write_err(std::string_view text);
-// For what must be there before something else is: the next lines of another stream or file.
+// For text that must come before what another stream or file gets next.
 void flush_out();
 
 template <class... Values>
@@ -26,15 +25,15 @@ void print_err(fmt::format_string<Values...> text, Values&&... values) {
   write_err(fmt::format(text, std::forward<Values>(values)...));
 }
 
-// Valid and fit for a terminal, whatever the strings hold; bytes that are no UTF-8 become U+FFFD.
+// Valid JSON, safe for a terminal whatever the strings hold; invalid UTF-8 becomes U+FFFD.
 std::string json_text(const nlohmann::json& body);
 
-// A standard stream that is closed would be the next file that is opened, and what is printed would
-// go into it: such a stream becomes one that can only fail.
+// A closed standard stream would become the next file that is opened, and printed text would go
+// into it: it is replaced by a stream that can only fail.
 void open_missing_streams();
 
 // The exit code, or another one if standard output could not be written: a full disk shows only
-// when the buffer is written out, and a lost result is no success.
+// when the buffer is flushed, and a lost result is no success.
 int finish_output(int code);
 
 }  // namespace felsite::tool

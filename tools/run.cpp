@@ -8,9 +8,9 @@ namespace felsite::tool {
 namespace {
 
 int run(CLI::App& command, const RunArguments& args, const CommonOptions& common) {
-  const auto ready = make_ready(command, args, common);
+  const auto ready = prepare_run(command, args, common);
   if (!ready) return ready.error();
-  const auto ran = carry_out(*ready, args, common);
+  const auto ran = execute_run(*ready, args, common);
   if (!ran) return ran.error();
   const auto shown = show_outputs(ready->program, *ran, ready->wanted, args, common.json);
   return shown ? int{kOk} : report(shown.error(), common.json);

@@ -16,7 +16,7 @@
 namespace felsite::tool {
 namespace {
 
-// What is wrong with an option by itself, whatever the program: these are usage errors.
+// Errors of an option by itself, whatever the program: these are usage errors.
 std::string check_input(const std::string& pair) {
   if (pair.find('=') != std::string::npos) return {};
   return fmt::format("`{}` is not NAME=…", pair);
@@ -34,7 +34,7 @@ std::string take_output(std::string& pair) {
   return fmt::format("`{}` is not NAME=numbers, NAME=hex or NAME=@file", pair);
 }
 
-// A grid of no workgroups would run nothing, and say nothing; there is no workgroup of none.
+// An empty grid would silently run nothing, and an empty workgroup does not exist.
 std::string check_extents_above_0(const std::string& text) {
   const auto extents = parse_extents(text);
   if (!extents) return fmt::format("`{}` is not X[,Y[,Z]] in whole numbers", text);
@@ -42,8 +42,7 @@ std::string check_extents_above_0(const std::string& text) {
   return fmt::format("`{}` has a 0, and would run nothing", text);
 }
 
-// A decimal number in its shortest form, which CLI11 then reads as it stands: with zeros in front
-// it would take it to be octal.
+// Rewrites a decimal number in its shortest form: CLI11 would read one with leading zeros as octal.
 template <class Number>
 std::string take_number(std::string& text) {
   const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
@@ -85,7 +84,7 @@ std::string check_convergence(const std::string& how) {
   return fmt::format("`{}` is not auto, none or flag:BUFFER", how);
 }
 
-// The rest of the first line that starts so.
+// The rest of the first line that starts with the mark.
 std::optional<std::string> marked_line(std::string_view text) {
   constexpr std::string_view kMark = "//! run:";
   std::istringstream lines{std::string(text)};
@@ -111,8 +110,8 @@ std::optional<std::string> names_file(const CLI::App& marked) {
   return std::nullopt;
 }
 
-// The results of an option in the program's comment, less those that the command line has. Inputs
-// and outputs are one option for each buffer.
+// The values of an option in the program's comment, without those that the command line gives.
+// Inputs and outputs count as one option per buffer.
 std::vector<std::string> not_given(const CLI::App& command, const CLI::Option& marked,
                                    const CLI::Option& given) {
   const std::string name = marked.get_single_name();
@@ -256,7 +255,7 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
     return wrong(message);
   }
   try {
-    std::ranges::reverse(words);  // as CLI11 takes them
+    std::ranges::reverse(words);  // CLI11 takes them in reverse
     marked.parse(words);
     if (const std::string message = grid_conflict(args); !message.empty()) return wrong(message);
     if (const auto pair = names_file(marked)) {
@@ -266,7 +265,7 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
     }
     for (const CLI::Option* option : marked.get_options()) {
       if (option->count() == 0) continue;
-      // A command that runs nothing has fewer options, and leaves the others be.
+      // A command that runs nothing has fewer options, and ignores the others.
       CLI::Option* const given = command.get_option_no_throw("--" + option->get_single_name());
       if (given == nullptr) continue;
       const std::vector<std::string> missing = not_given(command, *option, *given);

@@ -37,44 +37,44 @@ struct RunArguments {
   bool require_convergence = false;
 };
 
-// Those that decide how a program runs: of `felsite explain` too.
+// The options that decide how a program runs, which `felsite explain` has too.
 void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& common);
 // All but FILE.
 void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common);
 
-// Adds what the first line `//! run:` of the program's text says and the command line does not.
+// Adds the options of the program's first line `//! run:` that the command line does not give.
 Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path);
 
 // Options that were given and do not go together: what is wrong, or nothing.
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common);
 
-// The same for what decides about the grid, of `felsite explain` too.
+// The same for the options of the grid, which `felsite explain` has too.
 std::string grid_conflict(const RunArguments& args);
 
-// Standard input that is read twice, one file for two results: of `felsite explain` too.
+// The same for standard input that is read twice, and one file for two results.
 std::string stream_conflict(const RunArguments& args);
 
-// Where the results go, as whole paths, less those that go to standard output.
+// The files that results go to, as whole paths.
 std::vector<std::string> output_files(const RunArguments& args);
 
-// As the check of an option that names a file to write: standard output is `-` from there on,
-// however it was named.
+// The check of an option that names a file to write: any name of standard output becomes `-`.
 std::string take_written_path(std::string& path);
 
 // What is wrong with a command line.
 struct Refusal {
-  std::string message;  // empty: there is none
+  std::string message;  // empty: nothing is wrong
   std::string fix;
 };
-// Where a result would replace what the command reads. Of the outputs: the program. To bring the
-// file of an input up to date is what they may be for.
+// Where a result would replace a file that the command reads. Outputs may not replace the program;
+// they may replace the file of an input, to update it.
 Refusal replacement_by_outputs(const RunArguments& args);
-// Of another file, which `what` ("the trace") goes to and `option` names: the program and inputs.
+// The file that `what` ("the trace") goes to and `option` names may replace neither the program nor
+// an input.
 Refusal replacement_by(const std::string& path, std::string_view what, std::string_view option,
                        const RunArguments& args);
 
-// X[,Y[,Z]]; those left out are 1.
+// X[,Y[,Z]]; missing extents are 1.
 std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);
 
 }  // namespace felsite::tool

@@ -15,11 +15,11 @@ namespace {
 
 using Extents = std::array<std::uint32_t, 3>;
 
-// The smallest grid that has so many invocations on each axis.
+// The smallest grid with at least so many invocations on each axis.
 Extents covering_grid(const Extents& invocations, const Extents& workgroup) {
   Extents grid{};
   for (std::size_t axis = 0; axis < grid.size(); ++axis) {
-    const std::uint32_t size = workgroup[axis];  // not 0: neither --workgroup nor a valid program
+    const std::uint32_t size = workgroup[axis];  // never 0: --workgroup and validation refuse that
     grid[axis] = invocations[axis] / size + (invocations[axis] % size != 0 ? 1 : 0);
   }
   return grid;

@@ -1,4 +1,4 @@
-// What `felsite run` gives to a dispatch: the configuration and the inputs.
+// The configuration and the inputs that `felsite run` dispatches with.
 #pragma once
 
 #include <vector>

@@ -31,10 +31,10 @@ Result<Ran> dispatch(Backend& backend, const ir::Program& program, const std::ve
              .difference = {}};
 }
 
-// The device's results beside the reference's.
+// Compares the device's results with the reference's.
 void check_against_reference(const ir::Program& program, const std::vector<Bytes>& inputs,
                              const RunArguments& args, std::uint32_t subgroup_width, Ran& ran) {
-  // The form is the device's: what it is compared with are grid barriers as they are.
+  // The form is the device's; the reference runs grid barriers natively.
   RunArguments natively = args;
   natively.grid_sync = "auto";
   const auto expected = run_on_reference(program, inputs, natively, subgroup_width);
@@ -49,7 +49,7 @@ void check_against_reference(const ir::Program& program, const std::vector<Bytes
   if (!ran.difference) write_err("checked: equal to the reference\n");
 }
 
-// Where the way out is the reference, that is an option of this tool.
+// Names the option of this tool where the fix is the reference backend.
 Error cannot_open(Error error) {
   constexpr std::string_view kWayOut = "use the reference backend";
   if (const std::size_t at = error.fix.find(kWayOut); at != std::string::npos) {
@@ -62,12 +62,12 @@ Error cannot_open(Error error) {
 
 Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& inputs,
                           const RunArguments& args, const std::string& device) {
-  // What goes on after a timeout must not keep the command: its end ends that too.
+  // Work that goes on after a timeout must not delay the command: it ends with the process.
   auto backend =
       make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
-  // In the words of the reference: what Vulkan calls it helps nobody.
+  // Uses the words of the reference instead of Vulkan's.
   if (!ran && ran.error().code == ErrorCode::Timeout) {
     ran.error().message = "The program did not finish within the timeout.";
   }

@@ -16,8 +16,8 @@ struct Ran {
   TimedOutputs results;
   std::string backend;  // its id
   std::string device;   // the name of what it ran on
-  GridChoice grid;      // which it took, and from what
-  Telemetry counted;    // by this run alone, without the one that --check adds
+  GridChoice grid;      // the grid that ran, and what decided it
+  Telemetry counted;    // by this run alone, without that of --check
   bool checked = false;
   std::optional<Error> difference;  // of --check: what differs
 };

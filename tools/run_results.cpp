@@ -47,7 +47,7 @@ nlohmann::json describe(const ir::Program& program, const Ran& ran, nlohmann::js
   return body;
 }
 
-// A grid that nobody named, and what it was made for.
+// Says which grid was inferred, and from what.
 std::string grid_line(const ir::Program& program, const Ran& ran, const RunArguments& args) {
   const auto size =
       make_config(args, program).workgroup_override.value_or(program.workgroup_size());
@@ -57,10 +57,10 @@ std::string grid_line(const ir::Program& program, const Ran& ran, const RunArgum
                      std::uint64_t{size[0]} * size[1] * size[2], printable(ran.grid.reason));
 }
 
-// How the run went, for people.
+// Says how the run went, for people.
 void show_course(const ir::Program& program, const Ran& ran, const RunArguments& args) {
   const DispatchTiming& timing = ran.results.timing;
-  flush_out();  // the results come first, also where both go to one file
+  flush_out();  // results come first, even where both streams go to one file
   if (ran.grid.is_inferred) write_err(grid_line(program, ran, args));
   if (args.timing) {
     write_err(timing_text(ran, args.fixpoint.has_value()));
@@ -122,7 +122,7 @@ Result<void> show_outputs(const ir::Program& program, const Ran& ran, const Styl
                                      {"style", how},
                                      {"values", json_elements(type, bytes, element_style)}};
     } else {
-      // An output asked for by name is shown whole.
+      // An output that was asked for by name is not cut.
       const std::size_t limit = style != wanted.end() ? SIZE_MAX : args.limit;
       print_out("{} = {}\n", printable(name), print_elements(type, bytes, element_style, limit));
     }
@@ -157,7 +157,7 @@ std::optional<Error> first_difference(const ir::Program& program,
     const ir::Type type = results[i]->element;
     const std::size_t size = ir::info(type).bytes;
     const std::size_t index = static_cast<std::size_t>(differ.in1 - reference[i].begin()) / size;
-    // An element that only one side has shows as nothing.
+    // An element that only one side has is shown as nothing.
     const auto bits = [&](const Bytes& bytes) {
       const std::size_t at = std::min(index * size, bytes.size());
       return print_elements(type, ByteSpan(bytes).subspan(at), ElementStyle::Hex, SIZE_MAX)

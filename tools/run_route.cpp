@@ -16,8 +16,8 @@ bool is_given(const CLI::App& command, const char* option) {
   return known != nullptr && known->count() > 0;
 }
 
-// Without --check, which would run the reference beside the device, these can only mean that the
-// reference is to run the program.
+// Without --check, which runs the reference too, these options can only mean that the reference
+// runs the program.
 std::optional<std::string> asks_for_reference(const CLI::App& command) {
   if (is_given(command, "--check")) return std::nullopt;
   for (const char* option : {"--order", "--seed", "--subgroup-width", "--count-out-of-bounds"}) {
@@ -26,7 +26,7 @@ std::optional<std::string> asks_for_reference(const CLI::App& command) {
   return std::nullopt;
 }
 
-// What was given for a device that does not come to run.
+// Options that were given for a device that is not used.
 std::string left_unused(const CLI::App& command) {
   return is_given(command, "--device") ? "; --device does nothing there" : "";
 }

@@ -1,4 +1,4 @@
-// Where `felsite run` runs a program: on a Vulkan device, unless something speaks against it.
+// Where `felsite run` runs a program: on a Vulkan device, unless options ask for the reference.
 #pragma once
 
 #include <string>

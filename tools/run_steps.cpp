@@ -23,8 +23,8 @@ Error not_converged(const ir::Program& program, const DispatchTiming& timing) {
 
 }  // namespace
 
-std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& args,
-                                        const CommonOptions& common) {
+std::expected<PreparedRun, int> prepare_run(CLI::App& command, const RunArguments& args,
+                                            const CommonOptions& common) {
   const auto fail = [&](const Error& error) { return std::unexpected(report(error, common.json)); };
   const auto text = read_file(args.path);
   if (!text) return fail(text.error());
@@ -48,11 +48,11 @@ std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& a
   auto inputs = make_inputs(*program, args);
   if (!inputs) return fail(inputs.error());
   Route route = choose_route(command, common, *program);
-  return ReadyRun{std::move(*program), std::move(*wanted), std::move(*inputs), std::move(route)};
+  return PreparedRun{std::move(*program), std::move(*wanted), std::move(*inputs), std::move(route)};
 }
 
-std::expected<Ran, int> carry_out(const ReadyRun& ready, const RunArguments& args,
-                                  const CommonOptions& common) {
+std::expected<Ran, int> execute_run(const PreparedRun& ready, const RunArguments& args,
+                                    const CommonOptions& common) {
   if (!ready.route.note.empty()) {
     print_err("note: {}\n", printable(ready.route.note));
   }

@@ -1,4 +1,4 @@
-// The steps that `felsite run` and `felsite trace` have in common.
+// The steps that `felsite run` and `felsite trace` share.
 #pragma once
 
 #include <expected>
@@ -13,23 +13,23 @@
 
 namespace felsite::tool {
 
-// All that can be wrong before something runs has been looked at.
-struct ReadyRun {
+// A run whose options, program and inputs have been checked.
+struct PreparedRun {
   ir::Program program;
   Styles wanted;
   std::vector<Bytes> inputs;
   Route route;
 };
 
-// Reads the program, its marked options and its inputs. What is wrong is shown; the error is then
-// the exit code.
-std::expected<ReadyRun, int> make_ready(CLI::App& command, const RunArguments& args,
-                                        const CommonOptions& common);
+// Reads the program, its marked options and its inputs. Errors are reported, and given as the exit
+// code.
+std::expected<PreparedRun, int> prepare_run(CLI::App& command, const RunArguments& args,
+                                            const CommonOptions& common);
 
-// Says where the program runs if that may surprise, and runs it. An error is shown; the error is
-// then the exit code.
-std::expected<Ran, int> carry_out(const ReadyRun& ready, const RunArguments& args,
-                                  const CommonOptions& common);
+// Runs the program, and says where if that may surprise. Errors are reported, and given as the exit
+// code.
+std::expected<Ran, int> execute_run(const PreparedRun& ready, const RunArguments& args,
+                                    const CommonOptions& common);
 
 // FILE and all options of a run.
 void add_run_arguments(CLI::App& app, CLI::App& command, RunArguments& args, CommonOptions& common);

@@ -52,7 +52,7 @@ std::string duration_text(std::uint64_t nanoseconds) {
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-// Exact, and from a kibibyte on also readable.
+// Exact, and from one KiB on also rounded.
 std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{}", bytes);
   constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB"};

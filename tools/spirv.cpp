@@ -35,7 +35,7 @@ struct SpirvArguments {
   std::string output;
 };
 
-// A module names its file and what is in the program.
+// A module contains names of its file and its program.
 std::string printable_lines_of(const std::string& assembly) {
   std::string result;
   std::istringstream lines(assembly);
@@ -43,8 +43,8 @@ std::string printable_lines_of(const std::string& assembly) {
   return result;
 }
 
-// The C interface: its strings are the library's own, also where that is built with other checks
-// of the standard library than this tool.
+// Uses the C interface: the library may be built with other checks of the standard library than
+// this tool, so no string of C++ may cross.
 Result<std::string> disassemble(const std::vector<std::uint32_t>& words) {
   const std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)> context(
       spvContextCreate(SPV_ENV_UNIVERSAL_1_6), spvContextDestroy);
@@ -138,7 +138,7 @@ json describe(const ir::Program& program, const Kernel& kernel, const std::strin
           {"loop_budget", mask.loop_budget}};
 }
 
-// What cannot be meant, before anything is done for it.
+// Combinations of options that make no sense.
 std::string conflict(const SpirvArguments& args, bool json_wanted) {
   const bool asks = args.binary || !args.output.empty();
   if (!asks || (!args.output.empty() && args.output != "-")) return {};

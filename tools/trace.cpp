@@ -1,4 +1,4 @@
-// felsite trace: a run, and when what of it happened on the host and on the device.
+// felsite trace: runs a program, and records when each part ran on the host and on the device.
 #include "felsite/trace.h"
 
 #include <fmt/format.h>
@@ -22,8 +22,8 @@ struct TraceArguments {
   std::string to = "-";
 };
 
-// What would stand on standard output beside the trace, and make it unreadable, or what would
-// replace it in its file, or what the trace itself would replace.
+// Conflicts between the trace and other outputs: on standard output, in the same file, or with a
+// file that the trace would replace.
 Refusal conflict(const TraceArguments& args, const Styles& wanted, bool json) {
   if (args.to != "-") {
     const std::vector<std::string> files = output_files(args.run);
@@ -41,12 +41,12 @@ Refusal conflict(const TraceArguments& args, const Styles& wanted, bool json) {
 
 int trace(CLI::App& command, const TraceArguments& args, const CommonOptions& common) {
   const bool to_stdout = args.to == "-";
-  const auto ready = make_ready(command, args.run, common);
+  const auto ready = prepare_run(command, args.run, common);
   if (!ready) return ready.error();
   const auto [message, fix] = conflict(args, ready->wanted, common.json);
   if (!message.empty()) return report_usage(message, fix, common.json);
   start_trace();
-  const auto ran = carry_out(*ready, args.run, common);
+  const auto ran = execute_run(*ready, args.run, common);
   const std::string text = stop_trace() + "\n";
   if (!ran) return ran.error();
 

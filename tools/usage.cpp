@@ -35,7 +35,7 @@ std::string unknown_option(const CLI::App& command, const std::string& word) {
   return unknown("option", word.substr(0, word.find('=')), option_names(describe_command(command)));
 }
 
-// The option that one of CLI11's messages names: the longest name, as others may be part of it.
+// The option that a message of CLI11 names: the longest match, as other names may be part of it.
 const CLI::Option* named_option(const CLI::App& command, const std::string& message) {
   const CLI::Option* found = nullptr;
   std::size_t longest = 0;
@@ -84,7 +84,7 @@ std::string missing_value(const CLI::App& command, const std::vector<std::string
     const CLI::Option* const option = command.get_option_no_throw(words[i].substr(0, equals));
     if (option == nullptr || option->get_items_expected_max() == 0) continue;
     if (equals == std::string::npos) {
-      ++i;  // is its value
+      ++i;  // skips its value
     } else if (equals + 1 == words[i].size() && words[i].starts_with("--")) {
       return has_no_value(*option);
     }
@@ -95,7 +95,7 @@ std::string missing_value(const CLI::App& command, const std::vector<std::string
 Usage explain_options(const CLI::App& command, const CLI::Error& error) {
   const std::string name = (command.get_parent() == nullptr ? "" : "felsite ") + command.get_name();
   Usage usage{.message = sentence_of(command, error), .fix = fmt::format("see {} --help.", name)};
-  // CLI11 looks for what is missing before it looks at what it does not know.
+  // CLI11 reports what is missing before it reports what it does not know.
   const std::vector<std::string> extras = command.remaining();
   const auto option = std::ranges::find_if(
       extras, [](const std::string& word) { return word.starts_with('-') && word != "-"; });
@@ -129,7 +129,7 @@ Usage explain_usage(const CLI::App& app, const CLI::Error& error, const std::str
 }
 
 bool wants_json(int argc, char** argv) {
-  // There --json takes a file.
+  // --json takes a file there.
   if (argc > 1 && std::string_view(argv[1]) == "bench") return false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];

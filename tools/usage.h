@@ -1,4 +1,4 @@
-// What is wrong with a command line, in the words of somebody who helps.
+// What is wrong with a command line, in helpful words.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Usage {
   std::string fix;
 };
 
-// What CLI11 says about an option of the command, as such a sentence without its full stop.
+// The message of CLI11 about an option of the command, as a sentence without its full stop.
 std::string sentence_of(const CLI::App& command, const CLI::Error& error);
 
-// About the first option of the command with nothing behind its `=`, such a sentence, or nothing.
-// CLI11 would take the next word for its value.
+// Such a sentence about the first option with nothing after its `=`, or nothing. CLI11 would take
+// the next word for its value.
 std::string missing_value(const CLI::App& command, const std::vector<std::string>& words);
 
 // What is wrong with the options of one command, or of a program without commands.

@@ -44,19 +44,29 @@ class Lru {
     return &*found->second;
   }
 
-  // The new entry is the most recently used one, and stays even if it exceeds the limits alone.
-  // Gives what was evicted for it. Where there is no memory for it, nothing changes.
-  Entries add(Key key, Value value, std::uint64_t bytes = 0) {
-    Entries fresh;
-    fresh.push_front({std::move(key), std::move(value), bytes});
+  // An entry that is not in the cache yet. Made without the lock, it is also destroyed without it
+  // where there is no memory to add it.
+  static Entries make(Key key, Value value, std::uint64_t bytes = 0) {
+    Entries made;
+    made.push_front({std::move(key), std::move(value), bytes});
+    return made;
+  }
+
+  // Adds such an entry as the most recently used one, which stays even if it exceeds the limits
+  // alone. Gives what was evicted for it. Where there is no memory for it, nothing changes.
+  Entries add(Entries& fresh) {
     by_key_.emplace(fresh.front().key, fresh.begin());
+    bytes_ += fresh.front().bytes;
     entries_.splice(entries_.begin(), fresh);
-    bytes_ += bytes;
     Entries evicted;
     while (entries_.size() > 1 && (entries_.size() > limits_.entries || bytes_ > limits_.bytes)) {
       move_out(std::prev(entries_.end()), evicted);
     }
     return evicted;
+  }
+  Entries add(Key key, Value value, std::uint64_t bytes = 0) {
+    Entries fresh = make(std::move(key), std::move(value), bytes);
+    return add(fresh);
   }
 
   // Removes an entry with this key and gives it. Nothing if there is none.

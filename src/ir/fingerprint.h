@@ -10,4 +10,8 @@ Fingerprint fingerprint_of(std::string_view name,
                            const std::array<std::uint32_t, 3>& workgroup_size, FloatMode float_mode,
                            const Arena& arena);
 
+struct FingerprintHash {
+  std::size_t operator()(const Fingerprint& f) const { return f.low ^ f.high; }
+};
+
 }  // namespace felsite::ir

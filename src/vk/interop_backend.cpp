@@ -1,6 +1,7 @@
 // The backend on a caller's device, and buffers that Felsite and the caller share.
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
@@ -12,12 +13,7 @@
 namespace felsite {
 namespace {
 
-Error bad_inputs(std::string message, std::string fix) {
-  return {.code = ErrorCode::BadInputs,
-          .message = std::move(message),
-          .fix = std::move(fix),
-          .context = {}};
-}
+using base::bad_inputs;
 
 Result<vk::VulkanBackend*> vulkan(Backend& backend) {
   if (auto* const found = dynamic_cast<vk::VulkanBackend*>(&backend)) return found;
@@ -47,9 +43,7 @@ Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std
       bad_inputs(fmt::format("A Vulkan buffer does not hold {} bytes: all its memory is {}.", bytes,
                              needed.size),
                  "give the size that the buffer was made with.");
-  error.context.requested = bytes;
-  error.context.available = needed.size;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_amounts(std::move(error), bytes, needed.size));
 }
 
 }  // namespace

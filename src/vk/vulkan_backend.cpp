@@ -1,5 +1,6 @@
 #include "vk/vulkan_backend.h"
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "felsite/vulkan.h"
 #include "vk/device/vulkan_profile.h"
@@ -77,10 +78,8 @@ Result<std::shared_ptr<Engine>> VulkanBackend::engine() const {
   auto open = current();
   if (open == nullptr) return std::unexpected(on_last_device(dispatch::after_shutdown()));
   if (!open->is_lost()) return open;
-  Error error{.code = ErrorCode::DeviceLost,
-              .message = "The device was lost earlier.",
-              .fix = "call try_recover, then upload again what was on the device.",
-              .context = {}};
+  Error error = base::make_error(ErrorCode::DeviceLost, "The device was lost earlier.",
+                                 "call try_recover, then upload again what was on the device.");
   base::set_if_possible(error.context.device, open->profile().name);
   error.context.vk_result = VK_ERROR_DEVICE_LOST;
   return std::unexpected(std::move(error));

@@ -190,7 +190,7 @@ class VulkanPipeline final : public CompiledPipeline {
   Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
     const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
-      if (dispatch::looks_after_iterations(program_, config_)) {
+      if (dispatch::manages_iterations(program_, config_)) {
         return backend.dispatch_resident_iterations(program_, resources, config_);
       }
       return run_recorded(backend, resources);
@@ -353,7 +353,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
          if (!timing) return std::unexpected(engine->noted(std::move(timing.error())));
          return timing;
        },
-       .noted =
+       .with_context =
            [program, device = engine->profile().name](Error error) {
              error.context.device = device;
              return with_program(std::move(error), program);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/schedule/routing.h"
@@ -148,10 +149,8 @@ class VulkanRecording final : public RecordedSequence {
   Result<void> check_handles(Engine& now) {
     if (&now != held_->engine.get()) {
       held_->recording.reset();
-      return std::unexpected(Error{.code = ErrorCode::InvalidHandle,
-                                   .message = "The recording was made on a device that was lost.",
-                                   .fix = "record the sequence again.",
-                                   .context = {}});
+      return std::unexpected(base::invalid_handle(
+          "The recording was made on a device that was lost.", "record the sequence again."));
     }
     const std::uint64_t removals = now.buffers().removals();
     if (removals == removals_seen_) return {};
@@ -170,10 +169,8 @@ class VulkanRecording final : public RecordedSequence {
     const std::lock_guard lock(held_->mutex);
     FELSITE_CHECK(check_handles(*now));
     if (held_->recording == nullptr) {
-      return std::unexpected(Error{.code = ErrorCode::DispatchFailed,
-                                   .message = "An earlier run of the recording did not end well.",
-                                   .fix = "record the sequence again.",
-                                   .context = {}});
+      return std::unexpected(base::dispatch_failed(
+          "An earlier run of the recording did not end well.", "record the sequence again."));
     }
     FELSITE_CHECK(check_timeout(*now, config_.timeout));
     if (!uploads.empty()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "vk/instance/vulkan_error.h"
@@ -67,10 +68,8 @@ Result<void> BoundKernel::write_inputs(std::span<const ByteSpan> inputs) {
   for (std::size_t i = 0; i < plan->buffers.size(); ++i) {
     if (plan->buffers[i].bytes == plan_.buffers[i].bytes) continue;
     return std::unexpected(
-        on.with_context(Error{.code = ErrorCode::BadInputs,
-                              .message = "An input has another size than the one that was bound.",
-                              .fix = "bind the kernel again for inputs of other sizes.",
-                              .context = {}}));
+        on.with_context(base::bad_inputs("An input has another size than the one that was bound.",
+                                         "bind the kernel again for inputs of other sizes.")));
   }
   const auto contents_of = [&](const dispatch::BoundBuffer& buffer, std::uint64_t bytes) {
     const ByteSpan input = buffer.input == ir::kNone ? ByteSpan{} : inputs[buffer.input];
@@ -111,12 +110,10 @@ Result<SubmissionTiming> BoundKernel::submit_and_wait(std::uint32_t times,
                                                       std::chrono::nanoseconds timeout) {
   const KernelOnDevice& on = *context_->kernel;
   if (recording_ == nullptr) {
-    return std::unexpected(
-        on.with_context(Error{.code = ErrorCode::DispatchFailed,
-                              .message = "An earlier submission was not seen to end and may run "
-                                         "still.",
-                              .fix = "bind the kernel again.",
-                              .context = {}}));
+    return std::unexpected(on.with_context(
+        base::dispatch_failed("An earlier submission was not seen to end and may run "
+                              "still.",
+                              "bind the kernel again.")));
   }
   SubmissionTiming timing;
   const Clock::time_point start = Clock::now();

@@ -220,5 +220,5 @@ TEST_CASE("explain reads a program from standard input, and reports what is wron
 
 TEST_CASE("what runs on the reference is explained for it") {
   const Outcome native = explain("prefix_scan", {"--marked", "--backend", "reference"});
-  CHECK(contains(native.out, "  route       native. The backend has grid barriers itself.\n"));
+  CHECK(contains(native.out, "  route       native. The backend has native grid barriers.\n"));
 }

@@ -78,7 +78,7 @@ TEST_CASE("--grid-sync names a form; on the reference that is the host split or 
     check_expected(scan, run_sample(scan, {"--grid-sync", form}));
   }
   for (const char* form : {"resident", "one-workgroup"}) {
-    check_refused(run_sample(scan, {"--grid-sync", form}), kDevice, "has grid barriers itself");
+    check_refused(run_sample(scan, {"--grid-sync", form}), kDevice, "has native grid barriers");
   }
   check_refused(run_sample(scan, {"--grid-sync", "spin"}), kUsage, "spin");
 }

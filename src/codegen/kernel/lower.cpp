@@ -1,6 +1,7 @@
 // From a program to a kernel: the steps, in their order.
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "codegen/kernel/kernel_writer.h"
@@ -87,11 +88,9 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   Capabilities mask = given;
   if (mask.subgroup_size == 0 || mask.subgroup_size > kLargestSubgroup) {
     return std::unexpected(
-        Error{.code = ErrorCode::UnsupportedFeature,
-              .message = fmt::format("A subgroup size of {} is not from 1 to {}.",
-                                     mask.subgroup_size, kLargestSubgroup),
-              .fix = "give the mask the size that the device states.",
-              .context = {}});
+        base::unsupported(fmt::format("A subgroup size of {} is not from 1 to {}.",
+                                      mask.subgroup_size, kLargestSubgroup),
+                          "give the mask the size that the device states."));
   }
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/in_order.h"
 
@@ -39,13 +40,12 @@ Error bad_entry(std::string_view entry) {
   for (const FeatureInfo& feature : kFeatures) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", feature.name);
   }
-  return {.code = ErrorCode::BadInputs,
-          .message = fmt::format("The mask has an entry `{}` that means nothing.", entry),
-          .fix = fmt::format("use all, none, spirv=1.3 to spirv=1.6, subgroup=N, the quirks "
-                             "loop_budget=N and folds_float_zeros, or "
-                             "a feature, with - in front to take it away: {}.",
-                             names),
-          .context = {}};
+  return base::bad_inputs(
+      fmt::format("The mask has an entry `{}` that means nothing.", entry),
+      fmt::format("use all, none, spirv=1.3 to spirv=1.6, subgroup=N, the quirks "
+                  "loop_budget=N and folds_float_zeros, or "
+                  "a feature, with - in front to take it away: {}.",
+                  names));
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {

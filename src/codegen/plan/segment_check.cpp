@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "arithmetic/fold.h"
+#include "base/errors.h"
 #include "base/try.h"
 #include "codegen/plan/plan.h"
 #include "ir/analysis/effects.h"
@@ -15,11 +16,8 @@ using ir::ExprKind;
 using ir::NodeKind;
 
 std::unexpected<Error> refuse(const ir::Program& program, std::string message, std::string fix) {
-  Error error{.code = ErrorCode::InvalidProgram,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
-  error.context.program = program.name();
+  Error error = base::make_error(ErrorCode::InvalidProgram, std::move(message), std::move(fix),
+                                 program.name());
   return std::unexpected(std::move(error));
 }
 

@@ -1,4 +1,4 @@
-// The calls of the contract that are others in a simpler form.
+// The calls of the contract that are shorthands for others.
 #include "felsite/backend.h"
 
 #include <fmt/format.h>
@@ -161,7 +161,7 @@ Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentHandle> resources,
                                              const DispatchConfig& config) {
   FELSITE_CHECK(check_resident_config(program, config));
-  if (dispatch::looks_after_iterations(program, config)) {
+  if (dispatch::manages_iterations(program, config)) {
     return dispatch_resident_iterations(program, resources, config);
   }
   const ResidentStep step = dispatch::step_of(program, resources, config);

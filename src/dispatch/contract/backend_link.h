@@ -1,5 +1,5 @@
-// The way from what a backend made (pipelines, recordings, dispatches under way) back to the
-// backend, which may be shut down or destroyed by then.
+// Leads from what a backend made (pipelines, recordings, pending dispatches) back to the backend,
+// which may have been shut down or destroyed.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@ namespace felsite::dispatch {
 template <class Owner>
 class BackendLink {
  public:
-  // `gate`: the owner closes it before it goes. `device`: for the errors after that.
+  // The owner closes `gate` before it is destroyed. `device` is named in errors after that.
   BackendLink(Owner& owner, std::shared_ptr<CallGate> gate, std::string device)
       : owner_(&owner), gate_(std::move(gate)), device_(std::move(device)) {}
 
-  // Calls `work` with the owner, which stays for as long as that takes. DispatchFailed once the
-  // owner has closed its gate; it is then not touched.
+  // Calls `work` with the owner, which stays alive meanwhile. DispatchFailed, without touching the
+  // owner, once it has closed its gate.
   template <class Work>
   auto call(Work work) const -> decltype(work(std::declval<Owner&>())) {
     return base::guarded([&]() -> decltype(work(std::declval<Owner&>())) {
@@ -31,7 +31,7 @@ class BackendLink {
     });
   }
 
-  // Raised once the owner closes, for work within a call that would keep it from that.
+  // Set when the owner begins to close: long work inside a call polls it and ends.
   const std::atomic<bool>& closing() const { return gate_->closing(); }
 
  private:

@@ -1,6 +1,6 @@
-// Counts the calls that a backend is working on, so that a flush can wait for them and a shutdown
-// can let no more in. Entering and leaving need no memory. What a backend made holds the gate too:
-// see backend_link.h.
+// Counts the calls in progress, so that a flush can wait for them and a shutdown can refuse new
+// ones. Entering and leaving allocate nothing. Objects that a backend made share its gate: see
+// backend_link.h.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace felsite::dispatch {
 
-// For every call after a shutdown.
+// The error of every call after a shutdown.
 Error after_shutdown();
-// For the second wait for one dispatch.
+// The error of a second wait for the same dispatch.
 Error results_taken_already();
 
 class CallGate {
  public:
-  // One call, until it is destroyed. It may move to the thread that does the work.
+  // One call in progress, which ends when the ticket is destroyed. It may move to another thread.
   class Ticket {
    public:
     Ticket(Ticket&& other) noexcept
@@ -31,7 +31,7 @@ class CallGate {
       if (gate_ != nullptr) gate_->leave(phase_);
     }
 
-    // Raised once the gate lets nobody in any more and waits for those inside.
+    // Set once the gate refuses new calls and waits for those in progress.
     const std::atomic<bool>& closing() const { return gate_->closing(); }
 
    private:
@@ -43,9 +43,9 @@ class CallGate {
 
   // DispatchFailed once the gate is closed.
   Result<Ticket> enter();
-  // Waits for the calls that have entered by now; later ones may come and go.
+  // Waits for the calls that have entered so far; later calls do not delay it.
   void wait_for_earlier();
-  // Lets nobody in any more, and waits until all are out.
+  // Refuses new calls, and waits for those in progress.
   void close();
   bool closed() const { return closed_; }
   const std::atomic<bool>& closing() const { return closed_; }
@@ -56,9 +56,9 @@ class CallGate {
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
-  std::mutex turn_;  // of those that wait for earlier calls: one after the other
-  // Calls are counted in one of two phases. To wait for earlier ones is to begin the other phase,
-  // which is empty, and to wait until this one is.
+  std::mutex turn_;  // serializes wait_for_earlier
+  // Calls are counted in one of two phases. wait_for_earlier switches to the other phase, which is
+  // empty, and waits until the old one is.
   std::array<std::size_t, 2> inside_{};
   std::size_t phase_ = 0;
   std::atomic<bool> closed_ = false;

@@ -1,4 +1,4 @@
-// What every backend checks and reads of the caller's memory before it runs anything.
+// What every backend checks and reads in the caller's memory before it runs anything.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace felsite::dispatch {
 
-// plan_bindings for inputs at hand.
+// plan_bindings for inputs whose bytes are at hand.
 Result<BindingPlan> plan_inputs(const ir::Program& program, std::span<const ByteSpan> inputs,
                                 const DispatchConfig& config);
 
 // DeviceOutOfMemory where the results exceed `limit` bytes.
 Result<void> check_result_memory(const BindingPlan& plan, std::uint64_t limit);
 
-// No input may lie in an output slot: resizing the slot would pull the input away.
+// No input may lie in an output slot: resizing the slot would free the input.
 Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes> slots);
 
 // The three words that the program's IndirectDispatch reads, if it has one. `contents` gives the

@@ -13,20 +13,20 @@
 namespace felsite::dispatch {
 namespace {
 
-// Of the thread and of the one who waits: the last of them takes it along.
+// Shared by the thread and the waiter; the last of them destroys it.
 struct Shared {
   explicit Shared(const std::atomic<bool>& closing) : stop(&closing) {}
 
   std::vector<Bytes> inputs;
-  std::optional<ThreadWork> work;  // the thread's: gone before anybody knows that it is done
-  std::function<Error(Error)> noted;
+  std::optional<ThreadWork> work;  // used by the thread alone, and destroyed before `done` is set
+  std::function<Error(Error)> with_context;
   std::vector<Bytes> results;
   Result<DispatchTiming> timing;
   base::StopFlag stop;
   std::atomic<bool> done{false};
 };
 
-// Nothing may be thrown out of a thread.
+// An exception must not leave a thread.
 void run(Shared& shared) noexcept {
   const HostSlice slice("dispatch");
   shared.timing = base::guarded([&] {
@@ -45,7 +45,7 @@ class DispatchThread final : public PendingDispatch {
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     const HostSlice slice("wait");
     auto taken = base::guarded([&] { return take(outputs); });
-    if (!taken) return std::unexpected(shared_->noted(std::move(taken.error())));
+    if (!taken) return std::unexpected(shared_->with_context(std::move(taken.error())));
     return taken;
   }
 
@@ -58,7 +58,7 @@ class DispatchThread final : public PendingDispatch {
     for (const Bytes& result : shared_->results) sizes.push_back(result.size());
     count_slots(outputs, sizes);
     outputs.resize(sizes.size());
-    // Copied, not moved: the caller's allocations are to be used again.
+    // Copied, not moved, to reuse the caller's allocations.
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
     }
@@ -76,11 +76,11 @@ Result<std::unique_ptr<PendingDispatch>> start_dispatch_thread(std::span<const B
                                                                ThreadWork work) {
   auto shared = std::make_shared<Shared>(ticket.closing());
   for (const ByteSpan input : inputs) shared->inputs.emplace_back(input.begin(), input.end());
-  shared->noted = std::move(work.noted);
+  shared->with_context = std::move(work.with_context);
   shared->work.emplace(std::move(work));
   auto pending = std::make_unique<DispatchThread>(shared);
   try {
-    // Nobody joins it: the ticket tells the backend when it is done with it.
+    // Nobody joins the thread: the ticket tells the backend when it is done.
     std::thread([shared, ticket = std::move(ticket)]() mutable {
       const CallGate::Ticket held = std::move(ticket);
       run(*shared);

@@ -1,5 +1,5 @@
-// A dispatch under way that has a thread of its own: what the reference runs asynchronously, and
-// the host split on any backend.
+// An asynchronous dispatch on its own thread: the reference uses it, and the host split on any
+// backend.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 namespace felsite::dispatch {
 
 struct ThreadWork {
-  // Runs on the thread, on inputs of its own, into slots of its own.
+  // Runs on the thread, with copies of the inputs and its own output slots.
   std::function<Result<DispatchTiming>(std::span<const ByteSpan> inputs, std::vector<Bytes>& slots,
                                        const base::StopFlag& stop)>
       run;
-  // Puts the program and the device into an error.
-  std::function<Error(Error)> noted;
+  // Adds the program and the device to an error.
+  std::function<Error(Error)> with_context;
 };
 
-// Copies the inputs, and starts. The ticket keeps the backend until the work has ended; the result
-// needs the backend no more. Dropping it, or closing the gate, raises the flag, and the work ends
-// at its next look.
+// Copies the inputs and starts the thread. The ticket keeps the backend alive until the work has
+// ended; the pending dispatch does not need the backend. Dropping it, or closing the gate, sets the
+// stop flag, which the work polls.
 Result<std::unique_ptr<PendingDispatch>> start_dispatch_thread(std::span<const ByteSpan> inputs,
                                                                CallGate::Ticket ticket,
                                                                ThreadWork work);

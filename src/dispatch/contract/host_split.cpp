@@ -48,7 +48,7 @@ class HostSplit {
         bound_(config.fixpoint_iterations.value_or(1)),
         deadline_(config.timeout) {}
 
-  // All that can be wrong is found before anything is allocated or runs.
+  // Finds everything that can be wrong before anything is allocated or runs.
   Result<void> prepare(std::span<const Bytes> outputs) {
     FELSITE_CHECK(make_plan());
     FELSITE_CHECK(check_config(program_, config_));
@@ -90,8 +90,8 @@ class HostSplit {
     return config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
   }
 
-  // Where the host cannot tell the way, segments store what they decide. The plan also depends on
-  // how many words of all invocations fit one binding.
+  // Where the host cannot evaluate the control flow, segments store what they decide. The plan also
+  // depends on how many words of all invocations fit into one binding.
   Result<void> make_plan() {
     GridSyncOptions options{.many_iterations = bound_ > 1, .words_per_spill = words_per_spill_};
     auto cut = plan_grid_sync(program_, options);
@@ -112,7 +112,7 @@ class HostSplit {
     live.is_own = true;
   }
 
-  // Outputs begin as zeros, which nobody needs before something has read or kept them.
+  // Outputs begin as zeros, which are not allocated before something reads or keeps them.
   void bind_live() {
     live_.resize(bindings_.buffers.size());
     for (BufferId id = 0; id < live_.size(); ++id) {
@@ -179,7 +179,7 @@ class HostSplit {
     std::optional<std::uint32_t> at = 0;
     std::uint64_t launched = 0;
     while (at) {
-      // Also where nothing is launched that would look at the time itself.
+      // Checked here too: an empty segment launches nothing that would check the time.
       if (auto reason = base::reason_to_end(deadline_, runner_.stop)) {
         return std::unexpected(in_segment(std::move(*reason), *at));
       }
@@ -189,7 +189,8 @@ class HostSplit {
       }
       const std::uint32_t before = *at;
       at = walk.next(before, choices_);
-      // A fork that nobody comes to any more leads nowhere.
+      // Cleared after use: where all invocations have returned, nobody stores a choice, and zeros
+      // take no branch.
       const NextSegment& way = plan_.segments[before].next;
       const bool forks = way.kind == NextSegment::Kind::If || way.kind == NextSegment::Kind::Enter;
       if (forks && !plan_.host_knows_way) {
@@ -257,7 +258,7 @@ class HostSplit {
       }
       ++slot;
     }
-    // Of each segment, all its runs together.
+    // The device time of each segment, summed over its runs.
     std::vector<std::uint64_t> segments = std::move(total.step_device_ns);
     segments.resize(timing->device_ns ? plan_.segments.size() : 0);
     if (timing->device_ns) segments[number] += *timing->device_ns;
@@ -277,7 +278,7 @@ class HostSplit {
     return error;
   }
 
-  // Into the caller's slots, whose allocations stay.
+  // Fills the caller's slots and reuses their allocations.
   void gather(std::vector<Bytes>& outputs) {
     std::vector<std::uint64_t> sizes(bindings_.output_count);
     for (const BoundBuffer& buffer : bindings_.buffers) {
@@ -317,10 +318,10 @@ class HostSplit {
   Grid grid_{};
   std::vector<Live> live_;  // by BufferId
   std::vector<Added> added_;
-  std::vector<Bytes> saved_;  // in the order of GridSyncPlan::evolving: before the iteration
+  std::vector<Bytes> saved_;  // state before the iteration, in the order of GridSyncPlan::evolving
   bool launched_any_ = false;
   std::vector<std::uint32_t> choices_;
-  std::vector<Bytes> slots_;  // of the segments, used again by each
+  std::vector<Bytes> slots_;  // outputs of a segment, reused by the next
 };
 
 }  // namespace

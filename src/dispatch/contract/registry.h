@@ -1,4 +1,4 @@
-// The backends that can be had by name.
+// The backends that can be made by name.
 #pragma once
 
 #include <memory>

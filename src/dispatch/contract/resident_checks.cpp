@@ -48,7 +48,7 @@ DispatchConfig config_of(const ResidentStep& step) {
   return config;
 }
 
-bool looks_after_iterations(const ir::Program& program, const DispatchConfig& config) {
+bool manages_iterations(const ir::Program& program, const DispatchConfig& config) {
   return needs_grid_sync_form(program, config) ||
          config.convergence.kind == Convergence::Kind::Flag;
 }

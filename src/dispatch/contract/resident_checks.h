@@ -1,4 +1,4 @@
-// What every backend checks of the resident calls before it touches any memory.
+// What every backend checks in resident calls before it touches any memory.
 #pragma once
 
 #include <span>
@@ -13,17 +13,18 @@ namespace felsite::dispatch {
 // InvalidHandle for a buffer that another kind of backend made.
 Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend);
 
-// The same program and configuration as a step, and back. A step has no iterations.
+// Converts a program with its configuration into a step, and back. A step has no iterations.
 ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
                      const DispatchConfig& config);
 DispatchConfig config_of(const ResidentStep& step);
 
-// Whether the configuration makes sense on a device that is like this.
+// Whether the configuration is valid on a device with this profile.
 Result<void> check_resident_config(const ir::Program& program, const DispatchConfig& config,
                                    const DeviceProfile& device);
 
-// Grid barriers, iterations, or a flag to clear before the only one and to look at after it.
-bool looks_after_iterations(const ir::Program& program, const DispatchConfig& config);
+// Whether a dispatch has to manage iterations: it has grid barriers, several iterations, or a flag
+// to clear before the only one and to read after it.
+bool manages_iterations(const ir::Program& program, const DispatchConfig& config);
 
 Error host_split_on_resident(const ir::Program& program);
 
@@ -31,23 +32,23 @@ struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
-// The range meant in a buffer of `size` bytes, kToTheEnd resolved; BadInputs if it does not lie in
-// it. No sum of hostile numbers overflows.
+// The range in a buffer of `size` bytes, with kToTheEnd resolved; BadInputs if it does not lie in
+// the buffer. Safe against overflow.
 Result<ByteRange> resolve_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
 Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size);
 
-// Fresh bytes for recorded uploads: as many, and each of the size that was recorded.
+// Fresh bytes for recorded uploads: there must be as many, each of the recorded size.
 Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
                                  std::span<const ByteSpan> fresh);
 
 // The program's buffers that take a resource, in the order of their bindings.
 std::vector<ir::BufferId> resource_order(const ir::Program& program);
 
-// For resources of these sizes, in that order. Outputs must have the size that is declared.
+// The bindings of resources with these sizes, in that order. Outputs must have the declared size.
 Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const std::uint64_t> sizes,
                                    const DispatchConfig& config = {});
 
-// Those that the program may change.
+// The resources that the program may change.
 std::vector<ResidentHandle> changed_resources(const ir::Program& program,
                                               std::span<const ResidentHandle> resources);
 

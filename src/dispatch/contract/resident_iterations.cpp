@@ -35,7 +35,7 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
   const bool compares = config.convergence.kind == Convergence::Kind::Automatic && bound > 1;
   const bool flags = config.convergence.kind == Convergence::Kind::Flag;
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
-  // What the host has to look at after each iteration.
+  // What the host reads after each iteration.
   std::vector<ResidentRange> looked_at;
   std::vector<ResidentFill> cleared;
   const std::vector<ir::BufferId> changed = dispatch::changed_buffers(program);
@@ -46,7 +46,7 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
     if (is_flag || evolves) looked_at.push_back({.buffer = resources[i]});
   }
   ResidentStep step = dispatch::step_of(program, resources, config);
-  // A step does not know which of its buffers is the flag, which counts for no grid.
+  // A step does not know which buffer is the flag, and the flag must not decide the grid.
   if (flags && !config.grid_override && !program.facts().has_indirect_dispatch) {
     FELSITE_TRY(step.grid_override, grid_of(*this, program, resources, config));
   }

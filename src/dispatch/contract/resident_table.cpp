@@ -21,14 +21,14 @@ Error invalid_handle(const ResidentHandle& handle, std::uint64_t backend) {
 
 Error only_read() {
   return base::bad_inputs(
-      "The buffer is a static upload, which all who ask for its bytes share: it can "
+      "The buffer is a static upload, which everyone who asks for its bytes shares: it can "
       "only be read.",
       "work on a buffer of your own; release_static_uploads gives a static one back.");
 }
 
 std::uint64_t new_backend_number() {
   static std::atomic<std::uint64_t> last{0};
-  return ++last;  // never 0, which a handle has that was never set
+  return ++last;  // never 0, the value of a handle that was never set
 }
 
 }  // namespace felsite::dispatch

@@ -1,4 +1,4 @@
-// Handles for buffers of any kind: each names one buffer, and never another after that is freed.
+// Handles for buffers of any kind. A handle names one buffer, and no other one after that is freed.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 namespace felsite::dispatch {
 
 Error invalid_handle(const ResidentHandle& handle, std::uint64_t backend);
-// BadInputs, for what would change or free a buffer that others share.
+// BadInputs for a call that would change or free a shared buffer.
 Error only_read();
 // A number that no other backend of this process has.
 std::uint64_t new_backend_number();
 
-// Safe under threads. A buffer lives until it is freed and nobody uses it any more.
+// Thread-safe. A buffer lives until it is freed and no longer in use.
 template <class Buffer>
 class ResidentTable {
  public:
@@ -46,7 +46,7 @@ class ResidentTable {
     return slots_[handle.slot].buffer;
   }
 
-  // For what may change its contents.
+  // For callers that may change its contents.
   Result<std::shared_ptr<Buffer>> find_writable(const ResidentHandle& handle) const {
     const std::shared_lock lock(mutex_);
     if (!is_alive(handle)) return std::unexpected(invalid_handle(handle, backend_));
@@ -54,13 +54,13 @@ class ResidentTable {
     return slots_[handle.slot].buffer;
   }
 
-  // A protected buffer can only be read. What is not alive stays so.
+  // A protected buffer can only be read. Does nothing for a stale handle.
   void protect(const ResidentHandle& handle, bool is_protected) {
     const std::unique_lock lock(mutex_);
     if (is_alive(handle)) slots_[handle.slot].is_protected = is_protected;
   }
 
-  // The buffer goes back to the caller, so that it can be let go outside the lock.
+  // Gives the buffer to the caller, who destroys it outside the lock.
   Result<std::shared_ptr<Buffer>> remove(const ResidentHandle& handle) {
     const std::unique_lock lock(mutex_);
     if (!is_alive(handle)) return std::unexpected(invalid_handle(handle, backend_));
@@ -95,7 +95,7 @@ class ResidentTable {
 
   void clear() {
     for (std::uint32_t i = 0; true; ++i) {
-      std::shared_ptr<Buffer> gone;  // before the lock: let go after it
+      std::shared_ptr<Buffer> gone;  // declared before the lock, so destroyed after its release
       const std::unique_lock lock(mutex_);
       if (i >= slots_.size()) return;
       Slot& slot = slots_[i];

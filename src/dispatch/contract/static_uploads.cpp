@@ -13,7 +13,7 @@
 namespace felsite::dispatch {
 namespace {
 
-// Where the system has no randomness to give, the clock is better than no backend.
+// Where the system has no randomness, the clock is better than no backend.
 std::uint64_t random_seed() {
   auto seed =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -26,8 +26,8 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-// The bytes themselves are not kept to compare with, so the hash must not be one for which equal
-// values could be prepared: it has 128 bits and another seed in each cache.
+// The bytes are not kept for comparison, so nobody must be able to prepare equal hashes: they have
+// 128 bits and another seed in each cache.
 StaticUploadCache::StaticUploadCache(Backend& backend, std::uint64_t budget, Protect protect)
     : backend_(backend), budget_(budget), protect_(std::move(protect)), seed_(random_seed()) {}
 
@@ -46,7 +46,7 @@ ResidentHandle StaticUploadCache::remove(Entries::iterator entry) {
   return handle;
 }
 
-void StaticUploadCache::free_last_used() {
+void StaticUploadCache::free_least_recent() {
   const ResidentHandle handle = remove(std::prev(kept_.end()));
   protect_(handle, false);
   // Fails only where the device is lost, and the buffer with it.
@@ -62,14 +62,14 @@ void StaticUploadCache::pin(Entries::iterator entry) {
   ++entry->holders;
 }
 
-void StaticUploadCache::let_go(Entries::iterator entry) {
+void StaticUploadCache::unpin(Entries::iterator entry) {
   if (--entry->holders != 0) return;
   held_bytes_ -= entry->key.size;
   kept_bytes_ += entry->key.size;
   kept_.splice(kept_.begin(), held_, entry);
-  // Buffers of no bytes fit any budget, but must not gather without end.
+  // Empty buffers fit any budget, but must not accumulate without end.
   constexpr std::size_t kMostKept = 65536;
-  while (kept_bytes_ > budget_ || kept_.size() > kMostKept) free_last_used();
+  while (kept_bytes_ > budget_ || kept_.size() > kMostKept) free_least_recent();
 }
 
 void StaticUploadCache::take(Taken& taken, std::string_view domain,
@@ -129,15 +129,15 @@ void StaticUploadCache::enter(Taken& taken) {
   held_.splice(held_.begin(), taken.fresh);
 }
 
-// As if nothing had been asked for. Needs no memory.
-void StaticUploadCache::give_back(Taken& taken) {
+// Undoes an acquisition. Allocates nothing.
+void StaticUploadCache::roll_back(Taken& taken) {
   for (const Entry& entry : taken.fresh) {
     if (!taken.has_handles) break;
     by_handle_.erase(entry.handle);
     by_key_.erase(entry.key);
     static_cast<void>(backend_.free_resident(entry.handle));
   }
-  for (const Entries::iterator entry : taken.pinned) let_go(entry);
+  for (const Entries::iterator entry : taken.pinned) unpin(entry);
 }
 
 StaticUploads StaticUploadCache::result_of(const Taken& taken) const {
@@ -148,7 +148,7 @@ StaticUploads StaticUploadCache::result_of(const Taken& taken) const {
   for (const Entries::iterator entry : taken.entries) {
     result.handles.push_back(entry->handle);
     if (!seen.insert(entry->handle).second) continue;
-    // They stay only if there is room for all of them together.
+    // They are kept only if all of them fit together.
     result.retained = result.retained && entry->key.size <= budget_ - bytes;
     if (result.retained) bytes += entry->key.size;
   }
@@ -166,7 +166,7 @@ Result<StaticUploads> StaticUploadCache::acquire(std::string_view domain,
     enter(taken);
     return result;
   });
-  if (!acquired) give_back(taken);
+  if (!acquired) roll_back(taken);
   return acquired;
 }
 
@@ -180,7 +180,7 @@ Result<void> StaticUploadCache::release(const StaticUploads& uploads) {
         base::invalid_handle("A static upload was released that is not held.",
                              "release each acquisition once, on its own backend."));
   }
-  for (const ResidentHandle handle : uploads.handles) let_go(by_handle_.find(handle)->second);
+  for (const ResidentHandle handle : uploads.handles) unpin(by_handle_.find(handle)->second);
   return {};
 }
 
@@ -195,7 +195,7 @@ void StaticUploadCache::forget() {
 
 void StaticUploadCache::free_unused() {
   const std::lock_guard lock(mutex_);
-  while (!kept_.empty()) free_last_used();
+  while (!kept_.empty()) free_least_recent();
 }
 
 StaticUploadCache::Figures StaticUploadCache::figures() const {

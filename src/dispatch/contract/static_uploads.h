@@ -1,4 +1,4 @@
-// Buffers with fixed contents, shared by all who ask for the same bytes: over any backend.
+// Buffers with fixed contents, shared by all callers that ask for the same bytes, over any backend.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ class StaticUploadCache {
  public:
   // Makes the backend refuse to change or free a buffer, or no longer refuse.
   using Protect = std::function<void(const ResidentHandle& buffer, bool is_protected)>;
-  // `budget`: bytes that may stay without anybody holding them.
+  // `budget`: bytes that may be kept although nobody holds them.
   StaticUploadCache(Backend& backend, std::uint64_t budget, Protect protect);
 
   // All or nothing. What is missing is allocated and uploaded together.
@@ -24,8 +24,8 @@ class StaticUploadCache {
   Result<void> release(const StaticUploads& uploads);
   // Forgets everything without freeing it: after a lost device the handles mean nothing.
   void forget();
-  // Frees what nobody holds. A backend may do so when an allocation fails, also one that `acquire`
-  // asked for; not while it holds a lock of its own.
+  // Frees what nobody holds. A backend may call it when an allocation fails, even one that
+  // `acquire` asked for, but not while it holds a lock.
   void free_unused();
 
   struct Figures {
@@ -63,22 +63,22 @@ class StaticUploadCache {
   // What one acquisition takes: an entry for each payload, in the caller's order.
   struct Taken {
     std::vector<Entries::iterator> entries;
-    std::vector<Entries::iterator> pinned;  // those of them that were there
-    Entries fresh;                          // the others, once each; not in the books yet
+    std::vector<Entries::iterator> pinned;  // those that were cached
+    Entries fresh;                          // the others, each once; not entered yet
     std::vector<ByteSpan> fresh_bytes;
-    bool has_handles = false;  // of all that is fresh
+    bool has_handles = false;  // all fresh entries have one
   };
 
   Key key_of(std::string_view domain, ByteSpan payload) const;
   void take(Taken& taken, std::string_view domain, std::span<const ByteSpan> payloads);
   Result<void> upload(Taken& taken);
   void enter(Taken& taken);
-  void give_back(Taken& taken);
+  void roll_back(Taken& taken);
   StaticUploads result_of(const Taken& taken) const;
   void pin(Entries::iterator entry);
-  void let_go(Entries::iterator entry);
-  void free_last_used();
-  // Out of the books, not freed.
+  void unpin(Entries::iterator entry);
+  void free_least_recent();
+  // Removes the entry and leaves its buffer to the caller.
   ResidentHandle remove(Entries::iterator entry);
 
   Backend& backend_;
@@ -87,7 +87,7 @@ class StaticUploadCache {
   const std::uint64_t seed_;
   mutable std::recursive_mutex mutex_;  // see free_unused
   Entries held_;
-  Entries kept_;  // held by nobody, the last used first
+  Entries kept_;  // held by nobody, the most recently used first
   ByKey by_key_;
   std::unordered_map<ResidentHandle, Entries::iterator, HandleHash> by_handle_;
   std::uint64_t held_bytes_ = 0;

@@ -10,25 +10,25 @@ using ir::NodeId;
 using ir::NodeKind;
 using ir::Type;
 
-// Types whose old value a store can compare with the new one: narrow elements are cut when they are
-// stored, and the half floats have no bits of their own in the IR.
+// Types whose old value a store can compare with the new one: narrow elements are truncated when
+// stored, and the IR has no bits of half floats.
 bool can_report(const ir::BufferDecl& buffer, bool fresh_outputs) {
   constexpr std::array kTypes{Type::U32, Type::I32, Type::U64, Type::I64, Type::F32, Type::F64};
   return std::ranges::find(kTypes, buffer.element) != kTypes.end() &&
          values_are_bytes(buffer, fresh_outputs);
 }
 
-// A report stands two bodies deeper than its store, and bodies can be nested so deep only.
+// A report is nested two bodies deeper than its store, and the nesting is limited.
 constexpr std::size_t kDeepest = 200;
 
-// Which variables have the value of a buffer's element at the invocation's own place.
+// Which variables hold a buffer's element at the invocation's own place.
 class LoadedValues {
  public:
   explicit LoadedValues(const ir::Program& program)
       : program_(program), loaded_(program.buffers().size()) {}
 
   // To be called for each node, in order.
-  void come_to(NodeId id) {
+  void enter(NodeId id) {
     while (!ends_.empty() && id >= ends_.back()) ends_.pop_back();
     const ir::Node& node = program_.node(id);
     if (!ir::info(node.kind).has_body) return;
@@ -53,7 +53,7 @@ class LoadedValues {
 
   const ir::Program& program_;
   std::vector<Loaded> loaded_;  // by BufferId
-  std::vector<NodeId> ends_;    // of the bodies around
+  std::vector<NodeId> ends_;    // of the enclosing bodies
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ ChangeReports find_change_reports(const ir::Program& program,
   NodeId loop_end = 0;
   for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
     const ir::Node& node = program.node(id);
-    loaded.come_to(id);
+    loaded.enter(id);
     is_deep[id] = loaded.depth() > kDeepest;
     if (node.kind == NodeKind::Loop) loop_end = std::max(loop_end, node.end);
     if (node.kind == NodeKind::Let && !program.var(node.ref).assigned) {

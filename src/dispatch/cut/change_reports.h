@@ -1,4 +1,4 @@
-// Which stores can tell by themselves whether an iteration changes their buffer.
+// Which stores can report whether an iteration changes their buffer.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct ChangeReports {
   std::vector<ir::BufferId> buffers;  // whose changes they report, sorted
 };
 
-// A buffer that one statement stores to, each invocation at its own place and at most once in a
+// A buffer that one statement stores to, each invocation at its own place and at most once per
 // iteration, is changed by the iteration exactly if such a store changes something. Others have to
 // be compared. `evolving`: the storage buffers that an iteration may change.
 ChangeReports find_change_reports(const ir::Program& program,

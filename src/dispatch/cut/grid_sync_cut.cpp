@@ -50,7 +50,7 @@ class Cutter {
     return number();
   }
 
-  // Gives the number of what ended, whose way on may still be open.
+  // Returns the number of the segment that ended; its successor may not be known yet.
   std::uint32_t end_segment(NextSegment next) {
     current().end = scopes_;
     current().next = next;
@@ -73,7 +73,7 @@ class Cutter {
     for (NodeId id = range.begin; id < range.end; id = program_.node(id).end) {
       const ir::Node& node = program_.node(id);
       if (!holds_[id]) {
-        // Which grid runs is the plan's matter, not a segment's.
+        // The plan decides the grid, not a segment.
         if (node.kind != NodeKind::IndirectDispatch) add(id);
       } else if (ir::orders_grid(node)) {
         cut_here();
@@ -157,7 +157,7 @@ Cut cut_at_grid_syncs(const ir::Program& program) { return Cutter(program).run()
 Cut uncut(const ir::Program& program) {
   Cut cut;
   ir::NodeRange nodes = program.entry();
-  if (program.facts().has_indirect_dispatch) ++nodes.begin;  // which grid runs is decided already
+  if (program.facts().has_indirect_dispatch) ++nodes.begin;  // the grid is decided already
   const auto entry = program.nodes().subspan(nodes.begin, nodes.end - nodes.begin);
   cut.grid_syncs = static_cast<std::uint32_t>(std::ranges::count_if(entry, ir::orders_grid));
   cut.segments.emplace_back();

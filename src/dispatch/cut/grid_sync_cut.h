@@ -1,6 +1,6 @@
-// Where grid barriers cut a program: its nodes in segments, and the ways between them. Collectives
-// are acts of the whole grid and cut it too. With one rank, and there is one, they change nothing,
-// or copy one buffer to another: in a segment of its own.
+// Where grid barriers cut a program: its nodes in segments, and the control flow between them.
+// Collectives cut it too. There is one rank, so a collective does nothing or copies one buffer to
+// another, in its own segment.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace felsite::dispatch {
 
-// A body that a segment stands in: of a Block or Region, of a loop, or an arm of an If. Bodies of
-// forks are scopes only: the way into them is the plan's.
+// A body that encloses a segment: of a Block, Region or loop, or an arm of an If. Bodies of forks
+// are only scopes: the plan decides whether they are entered.
 struct CutScope {
-  ir::NodeId node = ir::kNone;  // none: the entry itself
+  ir::NodeId node = ir::kNone;  // kNone: the entry itself
   bool otherwise = false;       // the else arm
   bool operator==(const CutScope&) const = default;
 };
@@ -21,16 +21,16 @@ struct CutEvent {
   enum class Kind : std::uint8_t { Open, Close, Nodes };
   Kind kind;
   CutScope scope{};       // of Open
-  ir::NodeRange nodes{};  // of Nodes: statements side by side, no grid barrier in them
+  ir::NodeRange nodes{};  // of Nodes: sibling statements without a grid barrier
 };
 
 struct CutSegment {
-  std::vector<CutScope> entry;  // open at its beginning, from the outermost
+  std::vector<CutScope> entry;  // open at its beginning, outermost first
   std::vector<CutEvent> events;
   std::vector<CutScope> end;  // open at its end
   NextSegment next;
   std::vector<std::uint32_t> repeats;
-  ir::NodeId copy = ir::kNone;  // the collective that is all of it
+  ir::NodeId copy = ir::kNone;  // the collective that the segment consists of
 };
 
 struct Cut {
@@ -40,7 +40,7 @@ struct Cut {
   std::uint32_t grid_syncs = 0;
 };
 
-// Whether it copies with one rank. To itself is no copy.
+// Whether the collective copies one buffer to another with one rank.
 bool is_copy(const ir::Node& node);
 
 // `program` must be valid.

@@ -52,8 +52,8 @@ std::vector<ir::Effects> segment_effects(const ir::Program& program, const Cut& 
   return effects;
 }
 
-// Copies that may be under way at the end of a segment. A wait ends those that were issued before
-// it in its own body, or in bodies in that: whenever they come, so does the wait.
+// Copies that may be in flight at the end of a segment. A wait completes those issued before it in
+// its own body or in nested bodies: whenever they are issued, the wait is reached.
 class OpenCopies {
  public:
   explicit OpenCopies(const ir::Program& program) : program_(program) {}
@@ -67,7 +67,7 @@ class OpenCopies {
   }
 
  private:
-  // Recursion follows the nesting, which validation bounds.
+  // The recursion is as deep as the nesting, which validation bounds.
   void go_through(ir::NodeRange body, std::vector<ir::NameId>& open) {
     for (NodeId id = body.begin; id < body.end; id = program_.node(id).end) {
       const ir::Node& node = program_.node(id);
@@ -114,8 +114,8 @@ Result<void> check_copies(const ir::Program& program, const Cut& cut) {
   return {};
 }
 
-// Which segments keep the contents of workgroup memory for later ones. Liveness goes back from
-// reads to where the buffer is filled as a whole.
+// Which segments keep the contents of workgroup memory for later ones. Liveness propagates
+// backwards from reads to where a buffer is filled as a whole.
 class KeptMemory {
  public:
   KeptMemory(const ir::Program& program, const Cut& cut, const std::vector<ir::Effects>& effects,
@@ -146,7 +146,7 @@ class KeptMemory {
     return has(effects_[s].writes, id) || has(effects_[s].atomics, id);
   }
 
-  // Segments that a write may have come before.
+  // Segments that a write may precede.
   std::vector<bool> behind_writes(BufferId id) const {
     std::vector<bool> behind(cut_.segments.size(), false);
     std::vector<std::uint32_t> open;
@@ -201,7 +201,8 @@ class KeptMemory {
   std::vector<KeptInSegment> kept_;
 };
 
-bool is_literal_way(const ir::Program& program, const dispatch::Values& values, ir::ExprId root) {
+bool host_can_evaluate(const ir::Program& program, const dispatch::Values& values,
+                       ir::ExprId root) {
   std::vector<ir::ExprId> open{root};
   std::vector<bool> seen(program.vars().size(), false);
   while (!open.empty()) {
@@ -209,7 +210,7 @@ bool is_literal_way(const ir::Program& program, const dispatch::Values& values, 
     open.pop_back();
     for (ir::ExprId row = program.first_row(tree); row <= tree; ++row) {
       const ir::Expr& expr = program.expr(row);
-      // A device's fast floats need not be the host's.
+      // Fast floats may differ between device and host.
       if (program.float_mode() == ir::FloatMode::Fast && ir::is_float(expr.type)) return false;
       switch (expr.kind) {
         case ir::ExprKind::Literal:
@@ -289,7 +290,7 @@ class Planner {
     }
   }
 
-  // An old value from before a cut would have to be kept: a store behind it loads it anew.
+  // An old value from before a cut would have to be kept; the store loads it again instead.
   void forget_values_of_other_segments() {
     std::vector<std::uint32_t> segment_of(program_.nodes().size(), ir::kNone);
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
@@ -311,8 +312,8 @@ class Planner {
     return {program_, cut_, values_, effects_, kept_, reports_, first_writer_, compared_, options_};
   }
 
-  // What fills workgroup memory before anybody sees it is found in the segments as they are without
-  // any keeping.
+  // The segments are written once without kept memory, to see which of them fill workgroup memory
+  // before anything reads it.
   void find_kept() {
     const auto is_shared = [](const ir::BufferDecl& b) {
       return b.access == ir::Access::Workgroup;
@@ -387,7 +388,7 @@ class Planner {
     plan_.kept.erase(std::unique(plan_.kept.begin(), plan_.kept.end()), plan_.kept.end());
     for (const GridFork& fork : cut_.forks) {
       for (const ir::ExprId root : program_.expressions(fork.node)) {
-        plan_.host_knows_way = plan_.host_knows_way && is_literal_way(program_, values_, root);
+        plan_.host_knows_way = plan_.host_knows_way && host_can_evaluate(program_, values_, root);
       }
     }
   }

@@ -18,11 +18,11 @@ using ir::VarId;
 
 constexpr std::uint32_t kNoWriter = std::numeric_limits<std::uint32_t>::max();
 
-// A chain of variables may be long, and every segment behind it would compute all of it again: the
-// plan of a large program would grow with the square of its size. Beyond this many a value is
-// spilled.
+// A chain of variables may be long, and every later segment would recompute all of it: the plan
+// would grow with the square of the program's size. Beyond this many a value is spilled.
 constexpr std::uint32_t kMostRecomputed = 256;
-// The same for conditions on which invocations return. Beyond this many the spill says who runs.
+// The same for conditions on which invocations return. Beyond this many, a spilled bit says which
+// invocations still run.
 constexpr std::size_t kMostGuards = 64;
 
 // Inclusive numbers of the segments of a loop.
@@ -57,7 +57,7 @@ class Analysis {
       if (fork.is_loop) values_.trip_of[program.node(fork.node).ref] = fork.trip;
     }
     note_writers(effects);
-    note_ways();
+    note_predecessors();
   }
 
   Values run() {
@@ -66,16 +66,16 @@ class Analysis {
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) take_over(s);
     follow_spilled();
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) settle_segment(s);
-    give_slots();
+    assign_slots();
     return std::move(values_);
   }
 
  private:
   struct Found {
-    std::vector<VarId> exposed;   // read here, as they were at the beginning
-    std::vector<VarId> killed;    // assigned as a whole before anything reads them
-    std::vector<VarId> assigned;  // all of another segment that are assigned here
-    std::vector<VarId> live_in;   // spilled ones, growing
+    std::vector<VarId> exposed;   // read here with the value from the beginning
+    std::vector<VarId> killed;    // assigned unconditionally before anything reads them
+    std::vector<VarId> assigned;  // of another segment, assigned here
+    std::vector<VarId> live_in;   // spilled variables
     std::vector<VarId> live_out;
     std::vector<std::uint32_t> before;  // segments that lead here
     std::vector<NodeId> returns;
@@ -89,7 +89,7 @@ class Analysis {
     }
   }
 
-  void note_ways() {
+  void note_predecessors() {
     loops_.resize(cut_.forks.size());
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
       const NextSegment& next = cut_.segments[s].next;
@@ -101,7 +101,7 @@ class Analysis {
   }
 
   // Up to which segment memory must not change for a value made in `maker` to be the same in
-  // `user`: the user itself, or the end of a loop around it that comes around without the maker.
+  // `user`: the user itself, or the end of an enclosing loop that repeats without the maker.
   std::uint32_t horizon(std::uint32_t user, std::uint32_t maker) const {
     for (const std::uint32_t fork : cut_.segments[user].repeats) {
       if (maker < loops_[fork].first) return loops_[fork].last;
@@ -113,8 +113,8 @@ class Analysis {
     return limit_[v] > horizon(user, earliest_[v]);
   }
 
-  // The first segment that may change what the expression gives; 0 if it must not be run twice.
-  // `earliest` becomes the first of the segments that its parts were made in.
+  // The first segment that may change the expression's value; 0 if it must not be evaluated twice.
+  // `earliest` becomes the first segment that one of its operands was made in.
   std::uint32_t limit_of(ExprId root, std::uint32_t& earliest) const {
     std::uint32_t limit = kNoWriter;
     for (ExprId row = program_.first_row(root); row <= root; ++row) {
@@ -124,7 +124,7 @@ class Analysis {
         limit = std::min(limit, shared ? 0 : first_writer_[expr.ref]);
       } else if (expr.kind == ExprKind::Var) {
         if (values_.trip_of[expr.ref] != kNone) {
-          // In another trip the variable is another value.
+          // The variable differs from trip to trip.
           earliest = std::min(earliest, declared_in_[expr.ref]);
           continue;
         }
@@ -189,7 +189,7 @@ class Analysis {
     if (program_.var(node.ref).assigned || is_long) limit_[node.ref] = 0;
   }
 
-  // The variables that would have to be computed again with it; one counts as often as it is named.
+  // The number of variables that would be recomputed with it, counted once per mention.
   std::uint32_t parts_of(ExprId root) const {
     std::uint32_t parts = 1;
     for (ExprId row = program_.first_row(root); row <= root; ++row) {
@@ -227,12 +227,12 @@ class Analysis {
       found_[s].assigned.push_back(v);
     }
     if (!always || exposed_mark_[v] == s + 1 || killed_mark_[v] == s + 1) return;
-    // Some invocations may have come by here only by a return that is nobody's matter any more.
+    // Invocations that skipped the assignment have returned, and need the value no more.
     killed_mark_[v] = s + 1;
     found_[s].killed.push_back(v);
   }
 
-  // An If that returns for good, on a condition that every later segment can ask again.
+  // An If that always returns, on a condition that every later segment can evaluate again.
   bool is_guard(NodeId id, const std::vector<CutScope>& scopes) const {
     const ir::Node& node = program_.node(id);
     if (node.kind != NodeKind::If || node.extra != node.end || program_.then_body(id).empty()) {
@@ -250,7 +250,7 @@ class Analysis {
     return limit_of(node.args[0], earliest) >= cut_.segments.size();
   }
 
-  // Returns in a segment that nothing follows need no memory.
+  // Returns in a last segment need not be remembered.
   void settle_returns() {
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
       const bool is_last = cut_.segments[s].next.kind == NextSegment::Kind::End;
@@ -292,7 +292,7 @@ class Analysis {
     }
   }
 
-  // What the segment reads of others: computed again, or to be spilled.
+  // What the segment reads of other segments is recomputed or spilled.
   void take_over(std::uint32_t s) {
     SegmentValues& here = values_.segments[s];
     next_closure();
@@ -309,12 +309,12 @@ class Analysis {
         if (values_.scope_of[v] == CutScope{}) add_closure(v, here.recomputed);
       }
     }
-    // What is computed again from variables of the segment itself is there already.
+    // Variables of the segment itself are not recomputed.
     std::erase_if(here.recomputed, [&](VarId v) { return declared_in_[v] == s; });
     std::ranges::sort(here.recomputed);
   }
 
-  // From each use back to where the value comes from; every segment on the way passes it on.
+  // Follows each use back to where the value comes from; every segment in between passes it on.
   void follow_spilled() {
     std::ranges::sort(spilled_uses_);
     std::vector<std::uint32_t> in_mark(cut_.segments.size(), kNone);
@@ -347,7 +347,7 @@ class Analysis {
   void settle_segment(std::uint32_t s) {
     Found& found = found_[s];
     SegmentValues& here = values_.segments[s];
-    // The live ones are in the order of variables already, since uses were followed in it.
+    // The live lists are sorted already, since uses were followed in the order of variables.
     std::ranges::sort(found.exposed);
     std::ranges::sort(found.assigned);
     const auto live = [](const std::vector<VarId>& list, VarId v) {
@@ -368,10 +368,10 @@ class Analysis {
     for (auto* list : {&here.loaded, &here.blank, &here.stored}) std::ranges::sort(*list);
   }
 
-  void give_slots() {
+  void assign_slots() {
     std::vector<SpillRange> ranges;
     std::vector<std::uint32_t> range_of(program_.vars().size(), kNone);
-    // Where lanes work together, what is the same for all of them must be seen to be.
+    // Where lanes cooperate, a value must be proven the same for all of them to be spilled once.
     const bool has_barriers = program_.facts().has_barrier || program_.facts().has_subgroup_ops;
     const ir::UniformityMap uniformity =
         has_barriers ? ir::analyze_uniformity(program_) : ir::UniformityMap{};

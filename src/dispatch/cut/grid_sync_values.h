@@ -1,9 +1,9 @@
-// What survives the grid barriers of a program that was cut: which values a segment takes over, and
-// from where.
+// Which values a segment of a cut program needs from earlier ones, and where they come from.
 //
-// A value is computed again where that gives the same; else the segment that has it leaves it in a
-// spill. An invocation that returned stays returned: where every return is guarded by a condition
-// that can be computed again, it is, in each later segment; else the spill says who still runs.
+// A value is recomputed where that gives the same result; else the segment that has it spills it.
+// An invocation that returned stays returned: where every return is guarded by a condition that can
+// be recomputed, each later segment evaluates it again; else a spilled bit says which invocations
+// still run.
 #pragma once
 
 #include <vector>
@@ -15,34 +15,34 @@ namespace felsite::dispatch {
 
 // Of one segment, each list sorted.
 struct SegmentValues {
-  std::vector<ir::VarId> recomputed;  // with all that they are computed from
+  std::vector<ir::VarId> recomputed;  // with everything they are computed from
   std::vector<ir::VarId> loaded;
-  std::vector<ir::VarId> blank;   // assigned before they are read: only have to be there
+  std::vector<ir::VarId> blank;   // assigned before they are read, so only declared
   std::vector<ir::VarId> stored;  // at its end
 };
 
 struct Values {
   std::vector<SegmentValues> segments;
   std::vector<ir::NodeId> declared_at;  // by VarId: its Let
-  std::vector<CutScope> scope_of;       // by VarId, of those that live across a boundary
-  std::vector<std::uint32_t> trip_of;   // by VarId: of a loop's variable that the plan supplies
+  std::vector<CutScope> scope_of;       // by VarId, of those that are live across a boundary
+  std::vector<std::uint32_t> trip_of;   // by VarId: of loop variables that the plan supplies
   std::vector<std::uint32_t> slot_of;   // by VarId: in `slots`
   std::vector<SpilledValue> slots;
   std::uint32_t spill_words = 0;
   std::uint32_t group_words = 0;
-  bool tracks_running = false;  // the first slot says who runs
-  // Ifs that return, to be asked again in each later segment.
+  bool tracks_running = false;  // the first slot says which invocations run
+  // Ifs that return, which each later segment evaluates again.
   struct Guard {
     ir::NodeId node;
     CutScope scope;
     std::uint32_t segment;
-    std::vector<ir::VarId> needs;  // of the scope itself, to be computed again for it
+    std::vector<ir::VarId> needs;  // of its own scope, recomputed for it
   };
   std::vector<Guard> guards;
 };
 
-// `effects`: of each segment. `forks_decide`: segments evaluate the conditions and bounds of the
-// forks behind them.
+// `effects`: by segment. `forks_decide`: segments evaluate the conditions and bounds of the forks
+// after them.
 Values find_values(const ir::Program& program, const Cut& cut,
                    const std::vector<ir::Effects>& effects, bool forks_decide);
 

@@ -1,5 +1,5 @@
-// The buffer tables of segments: the program's own buffers as far as the segment names them, with
-// the access it needs, and those that the plan adds. And the copies that collectives are.
+// The buffer tables of segments: the program's buffers that a segment uses, with the access it
+// needs, and those that the plan adds. Also the copies that collectives become.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using ir::NodeKind;
 
 namespace {
 
-// A copy keeps the bytes: loads and stores of floats would give them their only form.
+// A copy keeps the bytes: loads and stores of floats would canonicalize them.
 ir::Type bits_of_size(std::size_t bytes) {
   switch (bytes) {
     case 1:
@@ -102,7 +102,7 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
 }
 
 // An output that nothing has written yet is zeros and takes no bytes; one that an earlier segment,
-// trip or iteration has written is handed on. Every other buffer has the caller's bytes, of which a
+// trip or iteration has written is handed on. Every other buffer holds the caller's bytes, and a
 // segment that only writes must not lose any. No segment carries output flags.
 ir::BufferDecl SegmentWriter::declaration(std::uint32_t segment, BufferId id) const {
   ir::BufferDecl buffer = program_.buffer(id);
@@ -162,7 +162,7 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     choices_ = add_own(Kind::Choices, "choices", ir::Type::U32,
                        2 * static_cast<std::uint32_t>(d_.cut.forks.size()), Access::ReadWrite);
   }
-  std::vector<bool> used;  // by the number of the spill
+  std::vector<bool> used;  // by spill number
   const auto use = [&](const SpilledValue& slot, std::uint32_t words) {
     const std::uint32_t each = words_per_spill(d_.values, d_.options);
     const std::uint32_t last = (slot.word + words - 1) / each;
@@ -210,7 +210,7 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   }
 }
 
-// An act of the grid and not of its invocations: those that have returned take part.
+// The whole grid copies, including invocations that have returned.
 void SegmentWriter::write_copy() {
   const ir::Node& node = program_.node(cut().copy);
   const BufferId to = copier_.buffer(node.ref);
@@ -227,7 +227,7 @@ void SegmentWriter::write_copy() {
   const ir::ExprId index = var(at);
   out().open_if(out().binary(ir::BinaryOp::Lt, index, out().buffer_length(from)));
   const ir::ExprId place = var(at);
-  out().store(to, place, out().load(from, var(at)));  // past the end it does nothing
+  out().store(to, place, out().load(from, var(at)));  // does nothing past the end
   out().close();
   out().close();
 }

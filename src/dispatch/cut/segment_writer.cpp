@@ -73,19 +73,20 @@ GridSegment SegmentWriter::write(std::uint32_t segment) {
     take_from_memory();
     leave_if_returned();
     take_over({});
-    ask_guards();
+    recheck_guards();
     open_scopes(uses);
     write_events();
     if (!ends_with_return()) write_end();
   }
   while (out().open_depth() != 0) out().close();
-  if (out().node_count() == 0) out().plain(NodeKind::Return);  // a program has a statement
+  if (out().node_count() == 0)
+    out().plain(NodeKind::Return);  // a program has at least one statement
   if (cut().copy == kNone) made_.recomputed = values().recomputed;
   made_.loaded = values().loaded;
   made_.stored = values().stored;
   for (const BufferId id : d_.kept[segment].restored) kept_buffers_[id] = kNone;
   for (const BufferId id : d_.kept[segment].saved) kept_buffers_[id] = kNone;
-  // Without its number: segments that are alike are one kernel.
+  // The name has no number, so that equal segments share one kernel.
   made_.program = out().finish(fmt::format("{}_segment", program_.name()),
                                program_.workgroup_size(), program_.float_mode());
   return std::move(made_);
@@ -115,7 +116,7 @@ ExprId SegmentWriter::group_count() {
   return count;
 }
 
-// The invocation's number in the grid, and how many there are, for work that all do together.
+// The invocation's number in the grid and the number of invocations, for work that all share.
 void SegmentWriter::number_lanes() {
   const auto& size = program_.workgroup_size();
   const std::uint32_t in_group = size[0] * size[1] * size[2];
@@ -125,7 +126,7 @@ void SegmentWriter::number_lanes() {
   lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, group_count(), in_group));
 }
 
-// Where this invocation and its workgroup have their places in the spills.
+// The places of this invocation and its workgroup in the spill buffers.
 void SegmentWriter::write_places() {
   const auto& size = program_.workgroup_size();
   const std::uint32_t in_group = size[0] * size[1] * size[2];
@@ -151,8 +152,8 @@ void SegmentWriter::write_places() {
   }
 }
 
-// All invocations take part, also those that have returned, and what is read here is read before
-// anybody writes it anew.
+// All invocations take part, even those that have returned, and read before any of them writes new
+// values.
 void SegmentWriter::take_from_memory() {
   from_group_.clear();
   for (const VarId v : values().loaded) {
@@ -176,13 +177,13 @@ void SegmentWriter::leave_if_returned() {
   out().close();
 }
 
-void SegmentWriter::ask_guards() {
+void SegmentWriter::recheck_guards() {
   for (const Values::Guard& guard : d_.values.guards) {
     if (guard.segment >= segment_) break;
     const bool in_scope = !(guard.scope == CutScope{});
     if (in_scope) {
       out().open_block();
-      // Under names of their own: what is in scope now may have theirs.
+      // They get new names: variables in scope here may have the old ones.
       for (const VarId v : guard.needs) {
         if (d_.values.scope_of[v] == CutScope{}) continue;
         const ExprId value = copier_.expression(program_.node(d_.values.declared_at[v]).args[0]);
@@ -214,7 +215,7 @@ void SegmentWriter::take_over(const CutScope& scope) {
   }
 }
 
-// Blocks and regions stay around both halves; the body of a fork is a scope like a block.
+// Blocks and regions enclose both halves; the body of a fork is a scope like a block.
 void SegmentWriter::open_scopes(const Uses& uses) {
   for (const CutScope& scope : cut().entry) {
     const ir::Node& node = program_.node(scope.node);
@@ -278,7 +279,7 @@ void SegmentWriter::write_end() {
       const ExprId second = word(fork.choice + 1);
       out().store(choices_, second, copier_.expression(node.args[1]));
     } else {
-      // A variable: the condition may be as deep as an expression can be.
+      // In a variable, because the condition may already be as deep as an expression may be.
       const VarId condition = out().let(own("condition"), copier_.expression(node.args[0]));
       const ExprId at = word(fork.choice);
       const ExprId is_true = var(condition);
@@ -308,9 +309,9 @@ void SegmentWriter::note_copies() {
   std::ranges::sort(waited_);
 }
 
-// No copy is under way at the boundaries of segments: one that nobody waits for here is seen by
-// nobody, and what was issued elsewhere has been waited for already. The trap of a `resume` may
-// stand in another segment.
+// No copy is in flight at a segment boundary: a copy without a wait in this segment is never seen,
+// and copies issued elsewhere have been waited for. The trap of a `resume` may be in another
+// segment.
 bool SegmentWriter::does_nothing(NodeId id) const {
   const ir::Node& node = program_.node(id);
   const auto lacks = [&](const std::vector<ir::NameId>& tags) {
@@ -342,7 +343,7 @@ bool SegmentWriter::replace(NodeId id) {
   return false;
 }
 
-// Values whose equality is that of their bits.
+// A value whose equality is the equality of its bits.
 ExprId SegmentWriter::as_bits(ir::Type element, ExprId value) {
   if (element == ir::Type::F32) return out().bitcast(ir::Type::U32, value);
   if (element == ir::Type::F64) return out().bitcast(ir::Type::U64, value);
@@ -353,8 +354,8 @@ ExprId SegmentWriter::as_bits(ir::Type element, ExprId value) {
   return value;
 }
 
-// At the end of an iteration that the kernel runs itself: all invocations together look through the
-// buffers that no store reports on.
+// At the end of an iteration inside the kernel, all invocations together compare the buffers that
+// no store reports on.
 void SegmentWriter::compare_state() {
   if (before_.empty()) return;
   out().barrier(ir::Ordering::GridSync);
@@ -389,8 +390,8 @@ void SegmentWriter::compare_buffer(BufferId buffer) {
   out().close();
 }
 
-// The only store to the element in an iteration: whether it changes anything is whether the
-// iteration does. What was there before is loaded once, also for the new value.
+// This is the only store to the element in an iteration, so the iteration changes it exactly if the
+// store does. The old value is loaded once, for the comparison and for the new value.
 void SegmentWriter::report_store(NodeId id) {
   const ir::Node& node = program_.node(id);
   const ir::Type element = program_.buffer(node.ref).element;
@@ -430,8 +431,8 @@ ExprId SegmentWriter::kept_place(BufferId buffer, VarId element) {
   return out().binary(BinaryOp::Add, begin, var(element));
 }
 
-// `together`: each invocation of the workgroup copies a share. Where some may have returned, each
-// that runs copies everything, and all of them the same.
+// `together`: each invocation of the workgroup copies a share. Where some may have returned, every
+// running invocation copies everything, and all of them write the same.
 template <class Body>
 void SegmentWriter::each_element(BufferId buffer, bool together, Body body) {
   const std::uint32_t count = program_.buffer(buffer).count;

@@ -1,4 +1,4 @@
-// Writes the segments of a plan as programs of their own.
+// Writes each segment of a plan as a program.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace felsite::dispatch {
 
-// What a segment does with workgroup memory that lives across barriers.
+// What a segment does with workgroup memory that is live across barriers.
 struct KeptInSegment {
   std::vector<ir::BufferId> restored;  // at its beginning
   std::vector<ir::BufferId> saved;     // at its end
 };
 
-// All that is decided about a plan before its segments are written.
+// Everything that is decided about a plan before its segments are written.
 struct SegmentDecisions {
   const ir::Program& program;
   const Cut& cut;
@@ -25,7 +25,8 @@ struct SegmentDecisions {
   const std::vector<KeptInSegment>& kept;   // by segment
   const ChangeReports& reports;
   const std::vector<std::uint32_t>& first_writer;  // by BufferId: the first segment that changes it
-  const std::vector<ir::BufferId>& compared;       // by a kernel that runs its iterations itself
+  const std::vector<ir::BufferId>&
+      compared;  // compared inside a kernel that runs its iterations itself
   const GridSyncOptions& options;
 };
 
@@ -39,7 +40,7 @@ class SegmentWriter {
   GridSegment write(std::uint32_t segment);
 
  private:
-  // What the segment's rows name, found before anything is written.
+  // What the segment uses, found before anything is written.
   struct Uses {
     std::vector<ir::BufferId> buffers;
     std::vector<bool> trips;
@@ -59,7 +60,7 @@ class SegmentWriter {
   void write_places();
   void take_from_memory();
   void leave_if_returned();
-  void ask_guards();
+  void recheck_guards();
   void open_scopes(const Uses& uses);
   void take_over(const CutScope& scope);
   void write_events();
@@ -85,7 +86,7 @@ class SegmentWriter {
   ir::ExprId bits_of(ir::VarId variable);
   ir::ExprId zero_of(ir::Type type);
 
-  // Workgroup memory that lives across barriers.
+  // Workgroup memory that is live across barriers.
   void restore(ir::BufferId buffer);
   void save(ir::BufferId buffer);
   template <class Body>
@@ -94,7 +95,7 @@ class SegmentWriter {
 
   ir::ExprId word(std::uint32_t value) { return out().literal(ir::literal(value)); }
   ir::ExprId var(ir::VarId id) { return out().variable(id); }
-  // Rows of operands stand in their order: the second operand is written after the first.
+  // The rows of operands are in order: the second operand is written after the first.
   ir::ExprId with(ir::BinaryOp op, ir::ExprId a, std::uint32_t b) {
     return out().binary(op, a, word(b));
   }
@@ -112,28 +113,30 @@ class SegmentWriter {
   ir::Copier copier_;
   std::string prefix_;  // no name of the program begins with it
   bool has_returns_ = false;
-  std::vector<std::uint32_t> taken_bindings_;  // by the program, sorted: any up to the last number
+  std::vector<std::uint32_t> taken_bindings_;  // by the program, sorted
 
-  std::vector<std::uint32_t> seen_;  // by BufferId: one more than the last segment that names it
+  std::vector<std::uint32_t> seen_;  // by BufferId: one more than the last segment that uses it
 
-  // Of the segment that is being written.
+  // State of the segment that is being written.
   std::uint32_t segment_ = 0;
   std::unique_ptr<ir::Assembler> assembler_;
   std::uint32_t next_binding_ = 0;
   GridSegment made_;
   std::vector<ir::BufferId> kept_buffers_;  // by BufferId of the program: its Kept buffer
-  std::vector<std::pair<ir::BufferId, ir::BufferId>> before_;  // compared, and what it was before
+  std::vector<std::pair<ir::BufferId, ir::BufferId>>
+      before_;  // the compared buffer, and the one with its old contents
   ir::BufferId trips_ = ir::kNone;
   ir::BufferId choices_ = ir::kNone;
-  std::vector<ir::BufferId> spills_;  // by number; kNone for those that it has no use for
+  std::vector<ir::BufferId> spills_;  // by number; kNone for those that the segment does not use
   ir::BufferId group_spill_ = ir::kNone;
   ir::BufferId changed_ = ir::kNone;
   ir::VarId lane_ = ir::kNone;   // the invocation's number in the grid
-  ir::VarId lanes_ = ir::kNone;  // how many there are
+  ir::VarId lanes_ = ir::kNone;  // the number of invocations
   ir::VarId group_ = ir::kNone;
   ir::VarId groups_ = ir::kNone;
-  std::vector<std::pair<ir::VarId, ir::VarId>> from_group_;  // variable, and what it was read into
-  std::vector<ir::NameId> issued_;                           // tags of asynchronous copies
+  std::vector<std::pair<ir::VarId, ir::VarId>>
+      from_group_;                  // a variable, and the one it was read into
+  std::vector<ir::NameId> issued_;  // tags of asynchronous copies
   std::vector<ir::NameId> waited_;
 };
 

@@ -11,7 +11,7 @@ struct Place {
   std::uint32_t bit = ir::kNone;
 };
 
-// The places of one size, for the invocations or for the groups.
+// The slots of one size, for invocations or for workgroups.
 class Places {
  public:
   Place take(std::uint32_t begin, std::uint32_t end, std::uint32_t words, std::uint32_t& next_word,
@@ -50,7 +50,7 @@ class Places {
 }  // namespace
 
 SpillLayout lay_out_spills(std::vector<SpillRange> ranges) {
-  // A value that a segment reads at its beginning makes room for one that it leaves at its end.
+  // A value that a segment last reads at its beginning frees its slot for one stored at its end.
   std::ranges::stable_sort(ranges, {}, &SpillRange::begin);
   SpillLayout layout;
   Places places[2][3];

@@ -1,4 +1,4 @@
-// Where spilled values lie: values that are never alive together share a place, bools share words.
+// Assigns spill slots: values that are never live together share a slot, and bools share words.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace felsite::dispatch {
 
-// From the first segment that leaves the value to the last that may read it.
+// From the first segment that stores the value to the last that may read it.
 struct SpillRange {
   ir::VarId variable = ir::kNone;
   ir::Type type = ir::Type::U32;

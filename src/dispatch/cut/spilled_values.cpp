@@ -1,4 +1,4 @@
-// How values of all types go through the words of a spill, and come back the same.
+// Converts values of all types to the words of a spill and back, bit for bit.
 #include <algorithm>
 
 #include "dispatch/cut/segment_writer.h"
@@ -89,7 +89,7 @@ void SegmentWriter::store_words(const SpilledValue& slot) {
   out().store(spill_of(slot, 1), high, out().cast(Type::U32, shifted));
 }
 
-// All bools that share a word, at once; the others in it stay.
+// Stores all bools that share a word at once; other bits of the word stay.
 void SegmentWriter::store_bits(std::span<const SpilledValue> slots) {
   const SpilledValue& first = slots.front();
   std::uint32_t mask = 0;

@@ -27,7 +27,7 @@ using dispatch::KnownSizes;
 using dispatch::Route;
 using Grid = std::array<std::uint32_t, 3>;
 
-// What a grid that is not known is taken to be made for: too many elements for one workgroup of any
+// An unknown grid is assumed to be for this many elements: too many for one workgroup of any
 // device.
 constexpr std::uint64_t kAssumedElements = std::uint64_t{1} << 20;
 
@@ -68,7 +68,7 @@ class Explainer {
   }
 
  private:
-  // The lengths and the grid, as far as they follow from what was given.
+  // Finds the lengths and the grid, as far as they follow from what was given.
   Result<void> find_sizes() {
     std::vector<std::uint64_t> bytes;
     std::vector<std::string> missing;
@@ -122,7 +122,7 @@ class Explainer {
     return {};
   }
 
-  // A grid that the device reads may lie on any axes.
+  // A grid that the device reads may extend along any axes.
   Grid assumed_grid() const {
     const auto& size = program_.workgroup_size();
     const std::uint32_t lanes = size[0] * size[1] * size[2];
@@ -130,7 +130,7 @@ class Explainer {
         .value_or(*dispatch::infer_grid(kAssumedElements, {lanes, 1, 1}));
   }
 
-  // Of all buffers, or of none.
+  // The lengths of all buffers, or none.
   std::vector<std::uint64_t> known_lengths() const {
     std::vector<std::uint64_t> lengths;
     for (const auto& length : sizes_.lengths) {
@@ -140,7 +140,7 @@ class Explainer {
     return lengths;
   }
 
-  // Where the grid was assumed to be large: what a small one would change.
+  // Where the grid was assumed to be large, says what a small one would change.
   void note_small_grid(Route route) {
     const auto small =
         dispatch::choose_route(program_, config_, {1, 1, 1}, device_, {.can_try = true});
@@ -179,7 +179,7 @@ class Explainer {
     return plan_grid_sync(program_, options(for_device, true));
   }
 
-  // What cannot run because of what it keeps is not explained as if it could.
+  // What cannot run because it keeps too much is not explained as if it could.
   Result<void> check_kept(const GridSyncPlan& plan, const GridSyncPlan& split, Route route) const {
     if (!sizes_.grid) return {};
     Result<dispatch::KeptSizes> sizes;
@@ -198,6 +198,7 @@ class Explainer {
 
   // A grid that is folded into one workgroup does not run with the program's workgroups.
   Result<void> check_workgroup(Route route) const {
+    if (device_.max_workgroup_invocations == 0) return {};  // the profile states no limits
     if (route == Route::OneWorkgroup && grid_ != Grid{1, 1, 1}) return {};
     const std::uint64_t bytes =
         device_.shared_memory_bytes != 0 ? device_.shared_memory_bytes : UINT64_MAX;
@@ -207,7 +208,7 @@ class Explainer {
     return {};
   }
 
-  // The reference, which alone has grid barriers itself, keeps every workgroup across them.
+  // Only the reference has native grid barriers; it keeps every workgroup across them.
   Result<void> check_groups(Route route) const {
     const bool on_reference = device_.grid_sync && route != Route::HostSplit;
     if (!on_reference || !sizes_.grid) return {};
@@ -221,7 +222,7 @@ class Explainer {
     out_.traffic = dispatch::resident_traffic(program_, sizes_, flag.value_or(ir::kNone));
     auto plan = cut(true);
     if (!plan) {
-      // A backend with barriers of its own runs what nobody can cut.
+      // A backend with native barriers also runs what cannot be cut.
       const bool is_needed = route != Route::Native && route != Route::Plain;
       if (is_needed || plan.error().code != ErrorCode::UnsupportedFeature) {
         return std::unexpected(std::move(plan.error()));
@@ -282,7 +283,7 @@ class Explainer {
     if (is_one_dispatch(out_)) as_one_dispatch();
   }
 
-  // What only a cut needs is not there: barriers between launches, and what is kept across them.
+  // Removes what only a cut needs: barriers between launches, and what is kept across them.
   void as_one_dispatch() {
     out_.launches = 1;
     out_.barriers.clear();
@@ -300,13 +301,13 @@ class Explainer {
       segment.loaded.clear();
       segment.stored.clear();
     }
-    // The program's buffers come first, so that their places stay.
+    // The program's buffers come first, so their positions stay.
     std::erase_if(out_.buffers, [](const ExplainedBuffer& buffer) {
       return buffer.kind != ExplainedBuffer::Kind::Program;
     });
   }
 
-  // Only a device looks at stores.
+  // Only a device reports on stores.
   static bool compares_on_host(Route route) {
     return route == Route::HostSplit || route == Route::Native;
   }
@@ -322,8 +323,9 @@ class Explainer {
       out_.notes.push_back(
           route == Route::HostSplit
               ? "Bounds or conditions are in memory: the host reads what each segment decided."
-              : "Bounds or conditions are in memory: a small kernel behind each segment finds the "
-                "way on, with barriers of its own.");
+              : "Bounds or conditions are in memory: a small kernel after each segment decides "
+                "what "
+                "runs next, with its own barriers.");
     }
   }
 
@@ -356,7 +358,7 @@ class Explainer {
   const DeviceProfile& device_;
   const std::uint32_t iterations_;
   KnownSizes sizes_;
-  dispatch::BindingPlan bindings_;  // inputs whose sizes are not known have none
+  dispatch::BindingPlan bindings_;  // inputs of unknown size have none
   Grid grid_{};                     // known or assumed
   std::vector<std::uint64_t> visits_;
   Explanation out_;

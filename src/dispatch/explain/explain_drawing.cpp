@@ -19,7 +19,7 @@ constexpr int kLanesGap = 36;
 constexpr int kLineHeight = 15;
 constexpr int kHeaderHeight = 44;
 
-// Names are the author's, and may be long: what does not fit is in the hover text.
+// Names may be long: what does not fit is in the hover text.
 std::string shortened(std::string_view text, std::size_t most) {
   std::string result;
   std::size_t count = 0;
@@ -36,7 +36,7 @@ std::size_t characters(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// A mark on a lane; the shape says what the segment does there, so that no colour is needed.
+// A mark on a lane. Its shape shows what the segment does there, so that no colour is needed.
 std::string mark(int x, int y, const ExplainedUse& use) {
   if (use.role == "carried")
     return fmt::format("<circle class='carried' cx='{}' cy='{}' r='2'/>", x, y);
@@ -170,7 +170,7 @@ class Drawer {
     }
   }
 
-  // Within the dispatch: it is for all buffers, and no launch ends at it.
+  // A barrier inside the dispatch orders all buffers, and no launch ends at it.
   void native_barrier() {
     const int y = y_ + 8;
     front_ += fmt::format(
@@ -236,7 +236,7 @@ class Drawer {
     y_ += height + 10;
   }
 
-  // What a launch would move in the other form.
+  // What a launch would move in the host split.
   std::string split_text(const ExplainedSegment& segment) const {
     if (is_one_dispatch(e_)) return {};
     return fmt::format(". Host split: {} up, {} down a launch", to_string(segment.up),

@@ -7,18 +7,18 @@
 
 namespace felsite::dispatch {
 
-// The names of the lanes, and below them everything else, as two SVGs of one width: a page may keep
-// the first one in sight.
+// The names of the lanes, and everything below them, as two SVGs of the same width, so that a page
+// can keep the first one in sight.
 struct Drawing {
   std::string lanes;
   std::string body;
 };
 Drawing draw(const Explanation& explanation);
 
-// The marks with what they mean, as small SVGs between words.
+// The legend: small SVGs of the marks, with what they mean.
 std::string drawing_legend(const Explanation& explanation);
 
-// Text for HTML, also within attributes.
+// Escapes text for HTML, also within attributes.
 std::string escape_html(std::string_view text);
 
 }  // namespace felsite::dispatch

@@ -1,4 +1,4 @@
-// An explanation as one page: style and pictures are in it, and it needs no script.
+// An explanation as one self-contained page, without scripts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ class PageWriter {
     out_ += "</dl>\n";
   }
 
-  // A table is as wide as it has to be: it scrolls within itself, and the page does not.
+  // A wide table scrolls by itself, so that the page does not.
   void open_table(std::string_view title, std::initializer_list<std::string_view> columns) {
     out_ += fmt::format(
         "<h2>{0}</h2><div class='scroll' role='region' aria-label='{0}' tabindex='0'><table><tr>",
@@ -81,7 +81,7 @@ class PageWriter {
   }
   void close_table() { out_ += "</table></div>\n"; }
 
-  // Each line behind the numbers of its segments.
+  // Each line follows the numbers of its segments.
   void source() {
     if (e_.source.empty()) return;
     out_ +=
@@ -120,7 +120,7 @@ class PageWriter {
     out_ += "</section>\n";
   }
 
-  // What the picture shows, in words.
+  // The picture in words.
   void steps() {
     using Kind = dispatch::ExplainedRow::Kind;
     out_ += "<ol class='steps' id='steps'>\n";
@@ -183,7 +183,7 @@ class PageWriter {
     out_ += "</li>\n";
   }
 
-  // Bars on one scale; what is not known has none.
+  // Bars on one scale; unknown values have none.
   void traffic() {
     const ExplainedTraffic& t = e_.traffic;
     struct Row {

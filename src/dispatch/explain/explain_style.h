@@ -5,8 +5,8 @@
 
 namespace felsite::dispatch {
 
-// On a narrow screen the picture gives way to the list of the same steps; on a wide one the list is
-// there for those who cannot see the picture.
+// On a narrow screen a list of the same steps replaces the picture; on a wide one the list is for
+// those who cannot see the picture.
 inline constexpr std::string_view kExplainStyle = R"(
 :root{color-scheme:light dark;--bg:#fbfaf8;--card:#fff;--ink:#1f2328;--soft:#667079;--line:#d9d6cf;
 --lane:#b9b5ab;--read:#1668b8;--write:#c2570c;--atomic:#8a3ab9;--spill:#7a4fc4;--band:#7a4fc41a;

@@ -15,7 +15,7 @@ using dispatch::to_string;
 
 constexpr std::size_t kColumns = 100;
 
-// Code points: none of those used here takes two columns.
+// Counts code points: none of those used here takes two columns.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
@@ -36,7 +36,7 @@ class TextWriter {
   }
 
  private:
-  // Words from `first` on, the lines behind the first one begin with `rest`.
+  // Wraps words after `first`; continuation lines begin with `rest`.
   void wrap(const std::string& first, const std::string& rest, std::string_view text) {
     std::string line = first;
     bool is_empty = true;

@@ -1,5 +1,5 @@
-// Where the launches of a plan conflict, by the planner that the device's recordings use, and over
-// which buffers.
+// Where the launches of a plan conflict and over which buffers, found by the planner that
+// recordings use.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -12,11 +12,11 @@ namespace {
 
 using Way = std::vector<std::uint32_t>;
 
-// A longer way is not looked at launch by launch: its barriers are those of a short one.
+// A longer path is not examined launch by launch: its barriers are those of a short one.
 constexpr std::size_t kMostLaunches = 16384;
 
-// Each branch in turn and each loop twice, so that every segment meets those that may follow it.
-// Nested loops double; where that grows too long, inner loops are taken once.
+// Takes each branch in turn and each loop twice, so that every segment meets those that may follow
+// it. Nested loops double; where the path grows too long, inner loops are taken once.
 class TypicalWay {
  public:
   explicit TypicalWay(const std::vector<ExplainedPart>& order) { add(order); }
@@ -52,7 +52,7 @@ const ExplainedUse* use_of(const ExplainedSegment& segment, std::uint32_t buffer
   return found == segment.uses.end() ? nullptr : &*found;
 }
 
-// What the later segment must wait for the earlier one for.
+// Why the later segment must wait for the earlier one.
 void add_hazards(const std::vector<ExplainedSegment>& segments, std::uint32_t earlier,
                  std::uint32_t later, std::vector<ExplainedHazard>& hazards) {
   using Kind = ExplainedHazard::Kind;
@@ -79,7 +79,7 @@ void add_hazards(const std::vector<ExplainedSegment>& segments, std::uint32_t ea
   }
 }
 
-// The segments of a stretch of the way, each once: what repeats has no new hazards.
+// The segments of a stretch of the path, each once: repetitions have no new hazards.
 Way distinct(const Way& way, std::uint32_t from, std::uint32_t to) {
   Way result(way.begin() + from, way.begin() + to);
   std::ranges::sort(result);

@@ -1,4 +1,4 @@
-// The parts of an explanation that a cut program gives.
+// The parts of an explanation that come from a cut program.
 #pragma once
 
 #include <array>
@@ -23,8 +23,9 @@ struct KnownSizes {
 ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const KnownSizes& sizes);
 ByteSum size_of(const ir::Program& program, ir::BufferId buffer, const KnownSizes& sizes);
 
-// The buffers of a plan as one list, and where those of a segment are in it. Trips are no buffer
-// there: they are given to each launch, and workgroup memory lasts no longer than a workgroup.
+// The buffers of a plan as one list, and the positions of a segment's buffers in it. Trips are not
+// listed, since they are parameters of a launch, nor is workgroup memory, which ends with its
+// workgroup.
 class BufferList {
  public:
   BufferList(const GridSyncPlan& plan, const KnownSizes& sizes);
@@ -43,12 +44,12 @@ std::vector<ExplainedPart> explain_order(const GridSyncPlan& plan,
                                          const std::vector<std::uint64_t>& visits);
 std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan);
 
-// The segments of one iteration one after the other, also those that do nothing. None where the
-// host does not know the way, or where it is too long to be gone.
+// The segments of one iteration in order, including those that do nothing. None where the host
+// cannot evaluate the control flow, or where it is too long.
 std::optional<std::vector<std::uint32_t>> way_of(const GridSyncPlan& plan, const KnownSizes& sizes);
 
-// Where launches conflict. `way`: of one iteration, if it is known; else a way that takes each loop
-// twice and each branch stands for it.
+// Where launches conflict. `way`: the segments of one iteration if they are known; else a path that
+// takes each loop twice and each branch stands for them.
 std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
                                                const std::vector<ExplainedSegment>& segments,
                                                const std::vector<ExplainedPart>& order,

@@ -58,12 +58,12 @@ class RowWriter {
                        trips_text(part), who);
   }
 
-  // Of a loop in a loop: each time it begins, and in all.
+  // A nested loop shows its trips per entry and in total.
   static std::string trips_text(const ExplainedPart& part) {
     if (!part.trips) return {};
     const std::uint64_t entered = part.entered.value_or(1);
     if (entered <= 1) return ": " + counted(*part.trips, "trip", "trips");
-    // Bounds other than literals may differ from one time to the next.
+    // Bounds other than literals may differ from entry to entry.
     if (!is_literal(part.from) || !is_literal(part.to)) {
       return fmt::format(": {} in all, begun {} times", counted(*part.trips, "trip", "trips"),
                          entered);
@@ -72,7 +72,7 @@ class RowWriter {
                        *part.trips);
   }
 
-  // Of the segments in a part, the first and the last.
+  // The first and the last segment of a part.
   static std::pair<std::uint32_t, std::uint32_t> ends_of(const ExplainedPart& part) {
     std::pair<std::uint32_t, std::uint32_t> ends{part.parts.front().segment, 0};
     const ExplainedPart* last = &part;
@@ -90,7 +90,7 @@ class RowWriter {
               return !b.next_iteration && b.before == s && b.after < s;
             },
             false);
-        // Segments side by side have a grid barrier of the program between them.
+        // Sibling segments have a grid barrier of the program between them.
         const bool follows =
             &part != parts.data() && std::prev(&part)->kind == ExplainedPart::Kind::Segment;
         if (follows && is_one_dispatch(e_)) {
@@ -107,7 +107,7 @@ class RowWriter {
     }
   }
 
-  // Of the innermost loop around both ends: an inner one has shown its own already.
+  // Belongs to the innermost loop around both ends: inner loops have shown theirs already.
   void add_loop_barriers(const ExplainedPart& part) {
     const auto [first, last] = ends_of(part);
     add_barriers(
@@ -183,14 +183,14 @@ std::string cut_text(const Explanation& e) {
                                  counted(e.grid_barriers, "grid barrier", "grid barriers"));
   const std::string_view iteration = e.convergence.iterations > 1 ? " in an iteration" : "";
   if (is_one_dispatch(e)) return text + ", all in one dispatch";
-  if (!e.launches) return text + ", launches as the loops say";
+  if (!e.launches) return text + ", the number of launches depends on loop bounds";
   return text + fmt::format(", {}{}", counted(*e.launches, "launch", "launches"), iteration);
 }
 
 std::string launches_text(const Explanation& e, const ExplainedSegment& segment) {
   if (is_one_dispatch(e)) return segment.launched ? "in the dispatch" : "does nothing";
   if (!segment.launched) return "does nothing, is not launched";
-  if (!segment.launches) return "launched as its loops say";
+  if (!segment.launches) return "launch count depends on loop bounds";
   return counted(*segment.launches, "launch", "launches");
 }
 

@@ -1,4 +1,4 @@
-// An explanation from top to bottom: what the text and the picture have in common.
+// The rows of an explanation from top to bottom, which the text and the picture share.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace felsite::dispatch {
 struct ExplainedRow {
   enum class Kind : std::uint8_t { Open, Close, Segment, Barrier, NativeBarrier };
   Kind kind = Kind::Segment;
-  std::uint32_t depth = 0;  // brackets around it
+  std::uint32_t depth = 0;  // enclosing brackets
   std::uint32_t index = 0;  // of a Segment or Barrier; the segment after a NativeBarrier
   std::string title;        // of Open
-  bool is_if = false;       // of Open and Close: a branch, not something repeated
+  bool is_if = false;       // of Open and Close: a branch, not a loop
   bool goes_back = false;   // of a Barrier: to the next trip or iteration
 };
 
-// An iteration that may come again is a bracket too. A barrier stands before the segment that
-// waits, or at the end of the loop or iteration that it goes back in.
+// An iteration that may repeat is a bracket too. A barrier precedes the segment that waits, or ends
+// the loop or iteration that it leads back to.
 std::vector<ExplainedRow> rows_of(const Explanation& explanation);
 
 std::string hazards_text(const Explanation& explanation, const ExplainedBarrier& barrier);
@@ -30,7 +30,7 @@ std::string to_string(const std::array<std::uint32_t, 3>& extents);
 std::string grid_text(const Explanation& explanation);
 std::string iterations_text(const Explanation& explanation);
 std::string cut_text(const Explanation& explanation);
-// "3 launches", "1 launch", with the count absent: "launched as often as its loops say".
+// "3 launches", "1 launch", or with an unknown count "launch count depends on loop bounds".
 std::string launches_text(const Explanation& explanation, const ExplainedSegment& segment);
 std::string join(const std::vector<std::string>& names);
 

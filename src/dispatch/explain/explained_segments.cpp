@@ -1,4 +1,4 @@
-// The buffers, segments, spills and the order of a plan, in words.
+// The buffers, segments, spills and the order of a plan, as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using ir::BufferId;
 using ir::kNone;
 using BufferKind = SegmentBuffer::Kind;
 
-// A walk that is longer is not gone: the numbers are for a reader.
+// A longer walk is not taken: the numbers are for a reader.
 constexpr std::size_t kMostSteps = std::size_t{1} << 20;
 
 bool has(const std::vector<BufferId>& list, BufferId id) {
@@ -37,7 +37,7 @@ std::vector<std::string> value_names(const ir::Program& program,
   return names;
 }
 
-// The names of the outermost regions, which the program's author chose to tell its parts.
+// The names of the outermost regions, with which the program's author named its parts.
 std::string label_of(const ir::Program& segment) {
   std::string label;
   const ir::NodeRange entry = segment.entry();
@@ -89,8 +89,7 @@ ExplainedSegment explain_segment(const GridSyncPlan& plan, const GridSegment& se
     use.role = role_in_segment(declared, use);
     explained.uses.push_back(std::move(use));
   }
-  // The contract of the segments: what the caller gave and gets back is handed on by those that
-  // have nothing to do with it.
+  // Segments that do not use one of the caller's buffers still hand it on.
   for (BufferId id = 0; id < touched.size(); ++id) {
     const bool carried = ir::role_of(plan.program.buffer(id)) == ir::Role::InputOutput;
     if (!carried || touched[id]) continue;
@@ -101,8 +100,8 @@ ExplainedSegment explain_segment(const GridSyncPlan& plan, const GridSegment& se
   return explained;
 }
 
-// Whether the way depends on a length or a grid that is not known. What forks depend on are
-// literals, lengths, the grid and variables that are never assigned: all that a host can know.
+// Whether the control flow depends on an unknown length or grid. Forks depend on literals, lengths,
+// the grid and variables that are never assigned: everything that a host can know.
 bool needs_unknown_size(const GridSyncPlan& plan, const KnownSizes& sizes) {
   const ir::Program& program = plan.program;
   std::vector<ir::ExprId> value_of(program.vars().size(), kNone);
@@ -124,7 +123,7 @@ bool needs_unknown_size(const GridSyncPlan& plan, const KnownSizes& sizes) {
                              program.buffer(expr.ref).access != ir::Access::Workgroup;
       if (is_length && !sizes.lengths[expr.ref]) return true;
       if (expr.kind == ir::ExprKind::NumWorkgroups && !sizes.grid) return true;
-      // A value is looked at once.
+      // Each value is visited once.
       if (expr.kind == ir::ExprKind::Var && value_of[expr.ref] != kNone) {
         open.push_back(std::exchange(value_of[expr.ref], kNone));
       }
@@ -138,7 +137,7 @@ class OrderWriter {
   OrderWriter(const GridSyncPlan& plan, const std::vector<std::uint64_t>& visits)
       : plan_(plan), visits_(visits) {}
 
-  // Segments [begin, end): loops and branches are ranges in it, as the way out of them shows.
+  // Segments [begin, end): loops and branches are ranges in it, which their exits delimit.
   std::vector<ExplainedPart> range(std::uint32_t begin, std::uint32_t end) const {
     std::vector<ExplainedPart> parts;
     for (std::uint32_t s = begin; s < end;) {
@@ -177,7 +176,7 @@ class OrderWriter {
     return part;
   }
 
-  // The first arm ends by going to where both arms lead.
+  // The first arm ends by going to where both arms join.
   std::uint32_t add_branches(const NextSegment& next, std::vector<ExplainedPart>& parts) const {
     const ir::NodeId node = plan_.forks[next.fork].node;
     const std::uint32_t join = plan_.segments[next.no - 1].next.yes;
@@ -221,7 +220,7 @@ ByteSum size_of(const ir::Program& program, BufferId id, const KnownSizes& sizes
 
 namespace {
 
-// None beyond the last one.
+// kNone beyond the last one.
 std::uint32_t words_in_spill(const GridSyncPlan& plan, std::uint32_t number) {
   const std::uint64_t before = std::uint64_t{plan.words_per_spill} * number;
   if (before >= plan.spill_words) return 0;

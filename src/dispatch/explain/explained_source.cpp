@@ -19,7 +19,7 @@ std::vector<ExplainedLine> lines_of(std::string_view text) {
   return lines;
 }
 
-// Whether the positions of the program are places in this text.
+// Whether the program's source positions refer to this text.
 bool is_text_of(const ir::SourceMap& map, std::string_view text) {
   return !map.empty() && map.program_end < text.size() &&
          *map.line_starts == ir::find_line_starts(text);
@@ -48,7 +48,7 @@ class LineMarker {
  private:
   std::size_t line_of(std::uint32_t offset) const { return line_column(map_, offset).line - 1; }
 
-  // Statements side by side.
+  // Sibling statements.
   void mark(ir::NodeRange nodes, std::uint32_t segment) {
     for (ir::NodeId id = nodes.begin; id < nodes.end; id = program_.node(id).end) {
       const std::size_t last = line_of(map_.node_ends[id]);

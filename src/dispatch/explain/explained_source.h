@@ -8,8 +8,8 @@
 
 namespace felsite::dispatch {
 
-// `text` is what the program was parsed from. Where it is something else, or the program was built,
-// the lines are those of the program as it is printed.
+// `text` is what the program was parsed from. If it is something else, or the program was built,
+// the lines are those of the printed program.
 std::vector<ExplainedLine> explain_source(const ir::Program& program, std::string_view text);
 
 }  // namespace felsite::dispatch

@@ -44,7 +44,7 @@ void add_split_traffic(const GridSyncPlan& plan, const KnownSizes& sizes,
     for (ir::BufferId id = 0; id < segment.buffers.size(); ++id) {
       const ir::Role role = ir::role_of(segment.program.buffer(id));
       const ByteSum size = size_of(plan, segment.buffers[id], sizes);
-      // Of a buffer that a kernel only asks for its length the bytes stay where they are.
+      // A buffer of which a kernel uses only the length is not moved.
       if (ir::takes_caller_bytes(role) && touches(effects, id)) up += size;
       if (ir::gives_result(role)) down += size;
     }
@@ -57,7 +57,7 @@ void add_split_traffic(const GridSyncPlan& plan, const KnownSizes& sizes,
     }
   }
   if (visits.empty()) {
-    // As one sum it would be longer than anybody reads.
+    // One sum would be too long to read.
     const ByteCount by_segment{.bytes = {}, .formula = "launches × bytes of each segment"};
     traffic.split_up = traffic.split_down = by_segment;
     traffic.split_up_at_most = traffic.split_down_at_most = by_segment;

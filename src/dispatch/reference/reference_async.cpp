@@ -1,4 +1,4 @@
-// Dispatches under way on the reference backend: each has a thread of its own.
+// Asynchronous dispatches of the reference backend: each has its own thread.
 #include "base/try.h"
 #include "dispatch/reference/reference_backend.h"
 #include "dispatch/reference/reference_run.h"
@@ -9,7 +9,7 @@ Result<std::unique_ptr<PendingDispatch>> Reference::dispatch_borrowed_async(
     const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
   auto pending = call("dispatch_async", [&]() -> Result<std::unique_ptr<PendingDispatch>> {
     FELSITE_TRY(auto interpreter, interpreter_for(program, config));
-    // What the caller did wrong is said at once; what happens while it runs, by the wait.
+    // What the caller did wrong is an error of this call; what happens while it runs, of the wait.
     FELSITE_TRY(const auto runner, split_runner(interpreter->program(), config, nullptr));
     FELSITE_CHECK(
         runner ? check_host_split(*runner, interpreter->program(), inputs, config)
@@ -24,7 +24,8 @@ Result<std::unique_ptr<PendingDispatch>> Reference::dispatch_borrowed_async(
                  const base::StopFlag& stop) {
                return run(*interpreter, own, slots, config, Slots::Own, &stop);
              },
-         .noted = [program](Error error) { return on_reference(std::move(error), program); }});
+         .with_context =
+             [program](Error error) { return on_reference(std::move(error), program); }});
   });
   if (!pending) return std::unexpected(on_reference(std::move(pending.error()), program));
   return pending;

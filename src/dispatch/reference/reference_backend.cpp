@@ -14,7 +14,7 @@
 namespace felsite::dispatch {
 namespace {
 
-// As much as caches of tables and weights want, and little beside any machine's memory.
+// Enough for caches of tables and weights, and little compared with any machine's memory.
 constexpr std::uint64_t kStaticBudget = std::uint64_t{256} << 20;
 
 bool exists(WorkgroupOrder order) {
@@ -178,7 +178,7 @@ Result<std::vector<ResidentHandle>> Reference::allocate_resident_many(
     std::span<const std::uint64_t> sizes) {
   return call("allocate_resident", [&] {
     auto handles = memory_.allocate(sizes);
-    // Static uploads that nobody holds are worth less than what a caller asks for.
+    // Static uploads that nobody holds make room for what a caller asks for.
     if (!handles) {
       static_uploads_.free_unused();
       handles = memory_.allocate(sizes);
@@ -245,7 +245,7 @@ Result<void> Reference::prepare() {
   return call("prepare", []() -> Result<void> { return {}; });
 }
 
-// No call of its own, which would wait for itself.
+// Does not enter the gate: it would wait for itself.
 Result<void> Reference::flush() {
   const HostSlice slice("flush");
   auto flushed = base::guarded([&]() -> Result<void> {

@@ -15,11 +15,11 @@
 
 namespace felsite::dispatch {
 
-// Set on every error of the backend.
+// Adds the context that every error of the backend has.
 Error on_reference(Error error) noexcept;
 Error on_reference(Error error, const ir::Program& program) noexcept;
 
-// Counts one thing for as long as it lives, also after the backend is gone.
+// Counts one thing while it lives, even after the backend is gone.
 class Counted {
  public:
   using Count = std::shared_ptr<std::atomic<std::uint64_t>>;
@@ -37,7 +37,7 @@ class Counted {
 class Reference : public ReferenceBackend {
  public:
   explicit Reference(const ReferenceOptions& options);
-  // Waits for the calls and dispatches that are under way.
+  // Waits for the calls and dispatches in progress.
   ~Reference() override;
 
   std::string_view id() const override { return "reference"; }
@@ -84,15 +84,15 @@ class Reference : public ReferenceBackend {
   MetricSnapshot metric_snapshot() const override;
   OutOfBoundsCounts out_of_bounds() const override;
 
-  // For its pipelines and dispatches under way.
+  // For its pipelines and pending dispatches.
   Result<std::shared_ptr<const reference::Interpreter>> interpreter_for(
       const ir::Program& program, const DispatchConfig& config);
-  enum class Slots : std::uint8_t { Callers, Own };  // only the caller's are counted
+  enum class Slots : std::uint8_t { Callers, Own };  // only the caller's slots are counted
   Result<DispatchTiming> run(const reference::Interpreter& interpreter,
                              std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                              const DispatchConfig& config, Slots slots = Slots::Callers,
                              const base::StopFlag* stop = nullptr);
-  // Every call goes through it: nothing runs after a shutdown, and nothing throws.
+  // Every call goes through this: nothing runs after a shutdown, and nothing throws.
   template <class Work>
   auto call(std::string_view name, Work work) const -> decltype(work()) {
     const HostSlice slice(name);
@@ -116,12 +116,12 @@ class Reference : public ReferenceBackend {
   const ReferenceOptions options_;
   BackendLink<Reference> link() { return {*this, gate_, "reference"}; }
 
-  // Shared with all that the backend made, and outlives it with them.
+  // Shared with everything that the backend made, and may outlive it.
   const std::shared_ptr<CallGate> gate_ = std::make_shared<CallGate>();
   PreparedPrograms programs_;
   HostMemory memory_;
   StaticUploadCache static_uploads_;
-  // Work on resident buffers runs one submission after the other, as on one queue of a device.
+  // Submissions on resident buffers run one after the other, as on one queue of a device.
   std::mutex queue_;
   const Counted::Count in_flight_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::atomic<std::uint64_t> recordings_{0};

@@ -1,4 +1,4 @@
-// What the reference backend makes ready once and runs often: pipelines and recordings.
+// What the reference backend prepares once and runs often: pipelines and recordings.
 #include "base/try.h"
 #include "dispatch/reference/reference_backend.h"
 #include "dispatch/reference/reference_resident.h"
@@ -51,12 +51,12 @@ class ReferencePipeline final : public CompiledPipeline {
 
  private:
   const BackendLink<Reference> link_;
-  const ir::Program program_;  // as it was given: without the configuration
+  const ir::Program program_;  // as given, without the configuration
   const DispatchConfig config_;
   const std::shared_ptr<const reference::Interpreter> interpreter_;
 };
 
-// The interpreter needs nothing recorded: what is kept is the caller's description.
+// The interpreter records nothing: it keeps the caller's description.
 class ReferenceRecording final : public RecordedSequence {
  public:
   ReferenceRecording(BackendLink<Reference> link, const ResidentSubmission& submission,
@@ -113,7 +113,7 @@ Result<std::unique_ptr<CompiledPipeline>> Reference::compile(const ir::Program& 
   auto pipeline = call("compile", [&]() -> Result<std::unique_ptr<CompiledPipeline>> {
     FELSITE_TRY(auto interpreter, interpreter_for(program, config));
     FELSITE_CHECK(check_without_inputs(interpreter->program(), config));
-    // A form that cannot be taken is refused as early as on a device.
+    // An impossible form is refused as early as on a device.
     FELSITE_CHECK(choose_route(interpreter->program(), config, {}, device_profile()));
     return std::make_unique<ReferencePipeline>(link(), program, config, std::move(interpreter));
   });

@@ -39,7 +39,7 @@ Result<std::vector<ResidentHandle>> HostMemory::allocate(std::span<const std::ui
   std::vector<MemoryShare> shares;
   shares.reserve(sizes.size());
   for (const std::uint64_t size : sizes) total += std::min(size, UINT64_MAX - total);
-  // All shares before the first buffer: what does not fit is refused without touching memory.
+  // Takes all shares before the first buffer: what does not fit is refused without touching memory.
   for (const std::uint64_t size : sizes) {
     auto share = take(size);
     if (!share) {

@@ -9,7 +9,7 @@
 
 namespace felsite::dispatch {
 
-// A part of the memory limit, given back when it is destroyed.
+// A share of the memory limit, released on destruction.
 class MemoryShare {
  public:
   MemoryShare(std::atomic<std::uint64_t>& taken, std::uint64_t bytes)
@@ -35,7 +35,7 @@ class HostMemory {
  public:
   explicit HostMemory(std::uint64_t limit);
 
-  // All or nothing; DeviceOutOfMemory with what was asked for and what is left.
+  // All or nothing; DeviceOutOfMemory names what was requested and what is left.
   Result<std::vector<ResidentHandle>> allocate(std::span<const std::uint64_t> sizes);
   Result<std::shared_ptr<HostBuffer>> find(const ResidentHandle& handle) const {
     return table_.find(handle);
@@ -48,7 +48,7 @@ class HostMemory {
   }
   Result<void> free(const ResidentHandle& handle);
   void clear();
-  // Writes its part of the figures.
+  // Fills in its part of the figures.
   void report(MetricSnapshot& figures) const;
 
  private:

@@ -1,4 +1,4 @@
-// Programs made ready for the interpreter, by fingerprint: running one again neither validates nor
+// Programs prepared for the interpreter, by fingerprint: running one again neither validates nor
 // compiles it.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "base/lru.h"
 #include "felsite/figures.h"
+#include "ir/fingerprint.h"
 #include "reference/interpreter.h"
 
 namespace felsite::dispatch {
@@ -22,10 +23,8 @@ class PreparedPrograms {
   PipelineCacheSnapshot snapshot() const;
 
  private:
-  struct Hash {
-    std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
-  };
-  using Ready = base::Lru<ir::Fingerprint, std::shared_ptr<const reference::Interpreter>, Hash>;
+  using Ready = base::Lru<ir::Fingerprint, std::shared_ptr<const reference::Interpreter>,
+                          ir::FingerprintHash>;
 
   mutable std::mutex mutex_;
   Ready ready_;

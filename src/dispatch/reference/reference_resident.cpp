@@ -47,7 +47,7 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
   for (const ResidentHandle& handle : changed_resources(program, step.resources)) {
     FELSITE_CHECK(memory.find_writable(handle));
   }
-  // The words of an indirect grid are not known before it runs; everything else is.
+  // The words of an indirect grid are unknown before it runs; everything else is known.
   std::optional<std::array<std::uint32_t, 3>> indirect;
   if (program.facts().has_indirect_dispatch) indirect.emplace();
   FELSITE_CHECK(plan_grid(program, ready.plan, ready.config, indirect));
@@ -186,7 +186,7 @@ Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vec
   auto done = run_steps(submission.prefix, 0, run, out_of_bounds);
   for (std::uint32_t iteration = 0; done && iteration < submission.count; ++iteration) {
     if (submission.repeated.empty()) break;
-    // Steps without workgroups look at no clock.
+    // Steps without workgroups check no clock.
     if (auto reason = base::reason_to_end(run.deadline, nullptr)) {
       return std::unexpected(std::move(*reason));
     }

@@ -31,7 +31,7 @@ struct HostStep {
   DispatchConfig config;
 };
 
-// The buffers are held, so that one freed meanwhile stays until the work is done.
+// Holds the buffers, so that one freed meanwhile lives until the work is done.
 struct HostSubmission {
   std::vector<HostFill> fills;
   std::vector<HostUpload> uploads;
@@ -41,8 +41,8 @@ struct HostSubmission {
   std::vector<HostRead> reads;
 };
 
-// Everything that can be wrong before it runs. The error of a step carries its position, the
-// repeated ones counted after the prefix.
+// Checks everything that can be wrong before it runs. The error of a step carries its position;
+// repeated steps count after the prefix.
 Result<HostSubmission> prepare_submission(const ResidentSubmission& submission,
                                           const HostMemory& memory, PreparedPrograms& programs);
 Result<std::vector<HostUpload>> prepare_uploads(std::span<const ResidentUpload> uploads,
@@ -52,8 +52,7 @@ Result<std::vector<HostRead>> prepare_reads(std::span<const ResidentRange> range
 
 void run_uploads(std::span<const HostUpload> uploads);
 void run_reads(std::span<const HostRead> reads, std::vector<Bytes>& outputs);
-// The caller sees to it that one submission runs at a time. Adds to `out_of_bounds`, also before an
-// error.
+// The caller ensures that one submission runs at a time. Adds to `out_of_bounds`, even if it fails.
 Result<DispatchTiming> run_submission(const HostSubmission& submission, std::vector<Bytes>& outputs,
                                       const SubmissionConfig& config,
                                       const ReferenceOptions& options,

@@ -42,7 +42,7 @@ Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<cons
   FELSITE_TRY(plan_, plan_inputs(program_, inputs, config_));
   FELSITE_CHECK(check_result_memory(plan_, memory_limit));
   FELSITE_CHECK(check_slots(inputs, slots));
-  // Also here, before a thread is started for it. A convergence flag is zero before each iteration.
+  // Checked before a thread is started for it. A convergence flag is zero before each iteration.
   const auto contents = [&](ir::BufferId id) {
     const bool is_flag = config_.convergence.kind == Convergence::Kind::Flag &&
                          program_.buffer(id).name == config_.convergence.flag;
@@ -73,7 +73,7 @@ void ReferenceRun::bind(std::span<const ByteSpan> inputs, std::vector<Bytes>& ou
       }
       view.data = slot.data();
     } else if (bound.input != ir::kNone) {
-      // Only read: validation has seen to that.
+      // Never written: validation ensures that.
       view.data = const_cast<std::byte*>(inputs[bound.input].data());
     }
     views_.push_back(view);
@@ -87,7 +87,7 @@ Result<void> ReferenceRun::one_iteration() {
   FELSITE_TRY(const auto grid,
               plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
   FELSITE_CHECK(base::check_timeout(config_.timeout));
-  // Here too: a grid of no workgroups looks at no clock, and may have many iterations.
+  // Checked here too: a grid without workgroups checks no clock, and may have many iterations.
   if (auto reason = base::reason_to_end(options_.deadline, options_.stop)) {
     return std::unexpected(std::move(*reason));
   }

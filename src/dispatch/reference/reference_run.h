@@ -1,4 +1,4 @@
-// One plain dispatch on the interpreter: the caller's bytes in place, and its iterations.
+// One plain dispatch on the interpreter: binds the caller's bytes and runs the iterations.
 #pragma once
 
 #include "dispatch/contract/caller_memory.h"
@@ -15,11 +15,11 @@ void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
 
 class ReferenceRun {
  public:
-  // `stop`: another thread may raise it, and the run ends soon.
+  // `stop`: another thread may set it, which ends the run soon.
   ReferenceRun(const reference::Interpreter& interpreter, const DispatchConfig& config,
                const ReferenceOptions& options, const base::StopFlag* stop = nullptr);
 
-  // Checks what can be checked before anything is touched.
+  // Checks everything that can be checked before it runs.
   Result<void> plan(std::span<const ByteSpan> inputs, std::span<const Bytes> slots,
                     std::uint64_t memory_limit);
   // In the order of the results.

@@ -1,11 +1,11 @@
 // Folding conflicts into barriers.
 //
-// A conflict is served by a barrier with fitting stages anywhere between its two steps. All goes
-// from the last step to the first. Places come first: where no barrier so far stands between a
-// conflict's steps, a new one does, right after the earlier step. These are the fewest that a line
-// of steps can do with, each at its earliest place. Stages come second: a conflict that no later
-// barrier fits widens the first one after its earlier step. Barriers before that one do not lie
-// between the steps, so each stage of each barrier has a conflict that nothing else serves.
+// A conflict is served by a barrier with fitting stages anywhere between its two steps. Everything
+// goes from the last step to the first. Places come first: where no barrier lies between a
+// conflict's steps yet, a new one is put right after the earlier step. That gives the fewest
+// barriers for a line of steps, each at its earliest place. Stages come second: a conflict that no
+// later barrier fits widens the first barrier after its earlier step. Barriers before that one do
+// not lie between the steps, so each stage of each barrier has a conflict that nothing else serves.
 #include "dispatch/schedule/barrier_plan.h"
 
 #include <algorithm>
@@ -17,13 +17,14 @@
 namespace felsite::dispatch {
 namespace {
 
-// Within this file `before` counts along the line at hand; sections come at the very end.
+// Within this file `before` is a position in the whole line of steps; it becomes one in its section
+// at the very end.
 using Barriers = std::vector<PlannedBarrier>;
 using Conflicts = std::vector<Conflict>;
 
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
-// Whether its stages fit; the place is another matter.
+// Whether its stages fit, wherever it is.
 bool fits(const PlannedBarrier& barrier, const Conflict& conflict) {
   const StageSet from = conflict.earlier_writes ? barrier.writes_from : barrier.from;
   return from.has(conflict.from) && barrier.to.has(conflict.to);
@@ -62,7 +63,7 @@ class FittingPlaces {
  private:
   struct Ends {
     std::uint32_t first = kNowhere;
-    std::uint32_t last = 0;  // also if there is none: place 0 is after no step
+    std::uint32_t last = 0;  // 0 if there is none: place 0 is after no step
   };
   const Ends& ends(const Conflict& conflict) const {
     return ends_[static_cast<std::size_t>(conflict.from)][static_cast<std::size_t>(conflict.to)]
@@ -71,7 +72,7 @@ class FittingPlaces {
   std::array<std::array<std::array<Ends, 2>, kStageCount>, kStageCount> ends_;
 };
 
-// Last first, as the conflicts.
+// Last first, like the conflicts.
 std::vector<std::uint32_t> fewest_places(const Conflicts& conflicts) {
   std::vector<std::uint32_t> places;
   for (const Conflict& conflict : conflicts) {
@@ -120,9 +121,10 @@ Barriers plan_block(const Conflicts& conflicts, std::uint32_t steps) {
     return last <= conflict.earlier && first > conflict.later - steps;
   });
 
-  // Those that the next run's barriers come too late for are as if their later step were the end of
-  // this run. Those that its first barrier can serve wait: to widen that one afterwards makes no
-  // stage of another barrier superfluous, for it lies in no conflict that is another's reason.
+  // Conflicts that the next run's barriers come too late for are treated as if their later step
+  // were the end of this run. Those that its first barrier can serve are left for later: widening
+  // that barrier afterwards makes no stage of another one superfluous, since it serves no conflict
+  // that another barrier exists for.
   const std::uint32_t head = at_begin ? 0 : first;
   Conflicts this_run;
   for (const Conflict& conflict : conflicts) {
@@ -180,8 +182,8 @@ BarrierPlan plan_once(const SequencePlan& sequence) {
   return plan;
 }
 
-// The block follows itself. Two runs show all: one as the first, which the prologue meets, one as
-// the last, which the epilogue meets, and the way from a run to the next.
+// The block follows itself. Two runs show everything: the first, which follows the prologue, the
+// last, which precedes the epilogue, and the step from one run to the next.
 class RepeatedPlanner {
  public:
   explicit RepeatedPlanner(const SequencePlan& sequence)
@@ -196,7 +198,8 @@ class RepeatedPlanner {
     conflicts_ = nearest_conflicts(steps);
   }
 
-  // The block first, for itself alone: what happens once shall not widen what stands in every run.
+  // The block is planned first and alone: work that happens once must not widen barriers of every
+  // run.
   BarrierPlan plan() const {
     const Barriers block = plan_block(of_block(), last_run_ - first_run_);
     const Barriers outside = plan_line(of_outside(block));
@@ -229,8 +232,8 @@ class RepeatedPlanner {
     return conflicts;
   }
 
-  // What the block's barriers leave over, on a line of the prologue, the block as one step that
-  // nothing can be put into, and the epilogue.
+  // What the block's barriers do not serve is planned on a line of the prologue, the block as one
+  // indivisible step, and the epilogue.
   Conflicts of_outside(const Barriers& block) const {
     FittingPlaces fitting;
     for (const PlannedBarrier& barrier : block) fitting.add(barrier);
@@ -251,7 +254,7 @@ class RepeatedPlanner {
 
   bool served_by_block(const Conflict& conflict, const FittingPlaces& fitting) const {
     if (conflict.earlier >= epilogue_ || conflict.later < first_run_) return false;
-    // The last run's step has less room than the same one here, and the same conflict.
+    // The step in the last run has the same conflict and less room for a barrier.
     if (conflict.earlier >= first_run_ && conflict.earlier < last_run_) return true;
     if (conflict.earlier >= last_run_) {
       return fitting.any_after(conflict, conflict.earlier - last_run_);
@@ -265,7 +268,7 @@ class RepeatedPlanner {
     return step < epilogue_ ? first_run_ : first_run_ + 1 + (step - epilogue_);
   }
 
-  // Positions in the line of steps that the conflicts are from.
+  // Positions in the line of steps that the conflicts refer to.
   std::uint32_t first_run_;
   std::uint32_t last_run_;
   std::uint32_t epilogue_;

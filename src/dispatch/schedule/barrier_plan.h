@@ -8,20 +8,20 @@
 
 namespace felsite::dispatch {
 
-// Everything that stands before it and belongs to a stage of `from` happens before everything that
-// stands after it and belongs to a stage of `to`; what the stages of `writes_from` wrote is seen
-// there. It stands before step `before` of its section; `before` equal to the number of steps is
-// the section's end.
+// Work of the stages `from` before the barrier happens before work of the stages `to` after it,
+// which also sees what the stages `writes_from` wrote. The barrier is before step `before` of its
+// section; the number of steps stands for the section's end.
 struct PlannedBarrier {
   Section section = Section::Prologue;
   std::uint32_t before = 0;
   StageSet from;
-  StageSet writes_from;  // part of `from`; the rest only has to have ended
+  StageSet writes_from;  // a subset of `from`; the rest only has to have ended
   StageSet to;
   bool operator==(const PlannedBarrier&) const = default;
 };
 
-// In order of their places, at most one at a place. The block's stand in every run of the block.
+// In order of their places, at most one per place. The block's barriers are in every run of the
+// block.
 struct BarrierPlan {
   std::vector<PlannedBarrier> barriers;
 };

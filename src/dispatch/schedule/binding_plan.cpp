@@ -51,7 +51,7 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   return count;
 }
 
-// Switches without a default: of a new value the compiler says that it is missing.
+// Switches without a default: the compiler reports a value that is missing.
 bool exists(GridSync form) {
   switch (form) {
     case GridSync::Automatic:
@@ -82,7 +82,7 @@ bool exists(FloatMode mode) {
   return false;
 }
 
-// There is one rank. More than one is an UnsupportedFeature of whoever asks for them.
+// There is one rank, so a broadcast can only come from rank 0.
 Result<void> check_ranks(const Program& program) {
   if (!program.facts().has_collectives) return {};
   for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {

@@ -1,4 +1,5 @@
-// From a program and the sizes of the caller's bytes to what each buffer is: plain data, checked.
+// What each buffer of a dispatch is, from the program and the sizes of the caller's bytes: plain
+// data, checked.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@ struct BoundBuffer {
 };
 
 struct BindingPlan {
-  std::vector<BoundBuffer> buffers;  // by BufferId; workgroup buffers are there with no bytes
+  std::vector<BoundBuffer> buffers;  // by BufferId; workgroup buffers have no bytes
   std::uint32_t input_count = 0;
   std::uint32_t output_count = 0;
   std::uint64_t output_bytes = 0;
@@ -28,33 +29,33 @@ Result<BindingPlan> plan_bindings(const ir::Program& program,
                                   std::span<const std::uint64_t> input_sizes,
                                   const DispatchConfig& config);
 
-// BadInputs where a choice is no value of its enumeration. Everything else takes them to be one, so
-// this comes first, also before `configured`.
+// BadInputs where a choice is not a value of its enumeration. Everything else relies on it, so this
+// comes first, even before `configured`.
 Result<void> check_choices(const ir::Program& program, const DispatchConfig& config);
-// The program that runs: with the configured workgroup size and floats.
+// The program that runs, with the configured workgroup size and float mode.
 ir::Program configured(const ir::Program& program, const DispatchConfig& config);
-// Whether the configuration makes sense for the program: its choices, and all that needs both.
+// Whether the configuration is valid for the program.
 Result<void> check_config(const ir::Program& program, const DispatchConfig& config);
 
 // All that is wrong with a dispatch whatever its inputs are: check_config, a grid that is too
 // large, and results of declared sizes that exceed max_output_bytes.
 Result<void> check_without_inputs(const ir::Program& program, const DispatchConfig& config);
 
-// The storage buffer with the most elements, which decides a grid that nobody named; the first of
-// equals. The convergence flag is not counted. None where there is no other.
+// The storage buffer with the most elements, which decides the grid where none is given; the first
+// of equals. The convergence flag does not count. None if there is no other.
 std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const BindingPlan& plan,
                                            const DispatchConfig& config);
 
-// UnsupportedFeature for a grid that would take any device years, in more dispatches than anybody
-// records: the same on every backend, and said before anything runs.
+// UnsupportedFeature for a grid that would take any device years: the same on every backend, before
+// anything runs.
 Result<void> check_grid_size(const ir::Program& program, const std::array<std::uint32_t, 3>& grid);
 
-// The grid that runs, or why it cannot. `indirect` are the three words an IndirectDispatch read.
+// The grid that runs, or why it cannot. `indirect`: the three words that an IndirectDispatch read.
 Result<std::array<std::uint32_t, 3>> plan_grid(
     const ir::Program& program, const BindingPlan& plan, const DispatchConfig& config,
     const std::optional<std::array<std::uint32_t, 3>>& indirect);
 
-// What decided the grid, in words: "for the 250 elements of `y`".
+// What decided the grid, as text: "for the 250 elements of `y`".
 std::string grid_reason(const ir::Program& program, const BindingPlan& plan,
                         const DispatchConfig& config);
 

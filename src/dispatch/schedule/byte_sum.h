@@ -1,4 +1,4 @@
-// Bytes as a sum of terms, some of whose factors may not be known yet: 4·len(x) + 8·invocations.
+// Bytes as a sum of terms, some of whose factors may be unknown: 4·len(x) + 8·invocations.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ByteSum {
   ByteSum& operator+=(const ByteSum& other);
   ByteSum times(std::uint64_t count) const;
 
-  // Without a number of bytes where 64 bits do not count them.
+  // Without a number of bytes where it exceeds 64 bits.
   ByteCount value() const;
 
  private:
@@ -34,7 +34,7 @@ class ByteSum {
 
   std::uint64_t constant_ = 0;
   bool is_too_large_ = false;  // a factor or the constant
-  std::vector<Term> terms_;    // in the order in which they came, each name once
+  std::vector<Term> terms_;    // in order of appearance, each name once
 };
 
 }  // namespace felsite::dispatch

@@ -16,7 +16,7 @@ std::optional<std::array<std::uint32_t, 3>> infer_grid(
   const std::uint64_t size = workgroup_size[axis];
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   const std::uint64_t extent = elements / size + (elements % size != 0 ? 1 : 0);
-  // More than that have ids of more than 32 bits, which plan_grid refuses.
+  // Larger extents have ids of more than 32 bits, which plan_grid refuses.
   grid[axis] = static_cast<std::uint32_t>(std::min<std::uint64_t>(extent, UINT32_MAX));
   return grid;
 }

@@ -8,7 +8,7 @@
 namespace felsite::dispatch {
 
 // Enough workgroups for `elements` invocations, along the axis whose workgroup size exceeds 1 (the
-// first if none does). None where several do: how the elements lie on them is not to be guessed.
+// first if none does). None where several do: how elements map to them cannot be guessed.
 std::optional<std::array<std::uint32_t, 3>> infer_grid(std::uint64_t elements,
                                                        std::array<std::uint32_t, 3> workgroup_size);
 

@@ -70,7 +70,7 @@ ir::Literal GridWalk::leaf(const ir::Expr& expr) const {
                                      : variables_[expr.ref];
 }
 
-// Of an expression that plan_grid_sync has found to be known to the host.
+// Evaluates an expression that plan_grid_sync found the host can evaluate.
 ir::Literal GridWalk::evaluate(ExprId root) const {
   const ir::Program& program = plan_.program;
   std::vector<ir::Literal> values;
@@ -95,7 +95,7 @@ std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
   if (way.kind == NextSegment::Kind::Go) return way.yes;
   const GridFork& fork = plan_.forks[way.fork];
   if (way.kind == NextSegment::Kind::Again) {
-    // The end is beyond the trip, so counting on cannot overflow.
+    // The end is beyond the trip, so incrementing cannot overflow.
     return ++trips_[fork.trip] < ends_[fork.trip] ? way.yes : way.no;
   }
   std::array<std::uint32_t, 2> found{};

@@ -1,4 +1,4 @@
-// Goes through a plan on the host: which segment follows which, trip by trip.
+// Walks through a plan on the host: which segment follows which, trip by trip.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ class GridWalk {
   GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
            const std::array<std::uint32_t, 3>& grid);
 
-  // The segment behind this one, or none at the end of the iteration. `choices`: what the segments
-  // have found out, where the host does not know the way by itself. Loops must be gone through in
-  // order: the walk remembers their trips.
+  // The segment after this one, or none at the end of the iteration. `choices`: what the segments
+  // decided, where the host cannot evaluate the control flow itself. Loops must be walked in order,
+  // since the walk counts their trips.
   std::optional<std::uint32_t> next(std::uint32_t segment, std::span<const std::uint32_t> choices);
-  // The loop variables where the walk stands.
+  // The current values of the loop variables.
   std::span<const std::uint32_t> trips() const { return trips_; }
 
  private:
@@ -40,17 +40,17 @@ class GridWalk {
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> trip_of_;       // by VarId
   std::vector<std::vector<Needed>> needed_;  // by fork
-  std::vector<ir::Literal> variables_;       // by VarId, as far as needed
+  std::vector<ir::Literal> variables_;       // by VarId, where needed
 };
 
-// One segment of an iteration whose way the host knows.
+// One segment of an iteration whose control flow the host can evaluate.
 struct FlatStep {
   std::uint32_t segment = 0;
   std::vector<std::uint32_t> trips;
 };
 
-// The segments of one iteration in their order, without those that do nothing; none if they are
-// more than `most`.
+// The segments of one iteration in order, without those that do nothing; none if there are more
+// than `most`.
 std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
                                              std::vector<std::uint64_t> lengths,
                                              const std::array<std::uint32_t, 3>& grid,

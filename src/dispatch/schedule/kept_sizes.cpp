@@ -28,7 +28,7 @@ std::uint64_t element_bytes(const GridSyncPlan& plan, ir::BufferId id) {
   return ir::info(plan.program.buffer(id).element).bytes;
 }
 
-// In whole words: the device's memory has no smaller part.
+// Rounded up to whole words, which devices copy.
 std::optional<std::uint64_t> kept_of(const GridSyncPlan& plan, ir::BufferId id,
                                      std::uint64_t groups) {
   const auto bytes =
@@ -68,7 +68,7 @@ bool keeps_nothing(const GridSyncPlan& plan) {
   return plan.spill_words == 0 && plan.group_words == 0 && plan.kept.empty();
 }
 
-// What it is that takes the memory, in words.
+// What takes the memory, as text.
 std::string parts_of(const GridSyncPlan& plan) {
   const auto words = [](std::uint32_t count) {
     return fmt::format("{} {}", count, count == 1 ? "word" : "words");

@@ -1,5 +1,5 @@
-// How much memory the buffers take that Felsite adds to a program which is cut at grid barriers:
-// known, and compared with the limits, before anything is allocated.
+// How much memory the buffers take that Felsite adds to a program cut at grid barriers. It is
+// compared with the limits before anything is allocated.
 #pragma once
 
 #include "felsite/grid_sync.h"
@@ -7,7 +7,7 @@
 namespace felsite::dispatch {
 
 struct KeptLimits {
-  std::uint64_t memory = UINT64_MAX;   // for all of it
+  std::uint64_t memory = UINT64_MAX;   // for all buffers together
   std::uint64_t binding = UINT64_MAX;  // for each buffer
 };
 
@@ -19,15 +19,15 @@ struct KeptSizes {
 };
 
 // DeviceOutOfMemory where all of it exceeds the memory, UnsupportedFeature where one buffer exceeds
-// a binding or the 32 bits of an index. The message says what was added, and for what.
+// a binding or the 32 bits of an index. The message says what was added and why.
 Result<KeptSizes> size_kept(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid,
                             const KeptLimits& limits);
 
-// For GridSyncOptions::words_per_spill: as many as fit one binding, and at least one.
+// For GridSyncOptions::words_per_spill: as many words as fit into one binding, at least one.
 std::uint32_t spill_words_that_fit(const ir::Program& program,
                                    const std::array<std::uint32_t, 3>& grid, std::uint64_t binding);
 
-// All invocations of a grid; absent where 64 bits do not count them.
+// The number of invocations of a grid; absent if it exceeds 64 bits.
 std::optional<std::uint64_t> invocations_of(const ir::Program& program,
                                             const std::array<std::uint32_t, 3>& grid);
 

@@ -30,8 +30,8 @@ struct NextSteps {
   std::array<std::uint32_t, kStageCount> reads;
 };
 
-// The next steps that touch each byte of one buffer. A tree over the ranges between the offsets
-// where accesses begin or end, so that many ranges that overlap each other stay cheap.
+// The next steps that touch each byte of one buffer: a tree over the ranges between the offsets
+// where accesses begin or end, so that many overlapping ranges stay cheap.
 class BufferFuture {
  public:
   void add_offset(std::uint64_t offset) { offsets_.push_back(offset); }
@@ -50,7 +50,7 @@ class BufferFuture {
     return next;
   }
 
-  // The steps come last first, so that a new one is always the next.
+  // Steps are added from last to first, so that a new one is always the next.
   void note(const BufferAccess& access, std::uint32_t step) {
     const auto [first, last] = leaves_of(access);
     for_cover(first, last, [&](std::size_t node) {
@@ -79,7 +79,7 @@ class BufferFuture {
     return {leaves_ + index_of(access.begin), leaves_ + index_of(access.end) - 1};
   }
 
-  // The fewest nodes that together are the leaves.
+  // The fewest nodes that together cover the leaves.
   template <class Visit>
   static void for_cover(std::size_t first, std::size_t last, Visit visit) {
     for (++last; first < last; first /= 2, last /= 2) {
@@ -87,7 +87,7 @@ class BufferFuture {
       if (last % 2 == 1) visit(--last);
     }
   }
-  // All nodes above that cover, and some within it, which does no harm.
+  // All nodes above that cover, and some within it, which is harmless.
   template <class Visit>
   static void for_above(std::size_t first, std::size_t last, Visit visit) {
     for (first /= 2, last /= 2; first != last; first /= 2, last /= 2) {
@@ -166,7 +166,7 @@ std::vector<Conflict> nearest_conflicts(std::span<const PlannedStep* const> step
       if (!touches_nothing(access)) found.add(access, futures.at(access.buffer).of(access));
     }
     found.append_to(conflicts, step);
-    // Only now, because the accesses of one step do not conflict with each other.
+    // Added after the search, because accesses of one step do not conflict with each other.
     for (const BufferAccess& access : steps[i]->accesses) {
       if (!touches_nothing(access)) futures.at(access.buffer).note(access, step);
     }

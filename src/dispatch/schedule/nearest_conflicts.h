@@ -16,12 +16,12 @@ struct Conflict {
   std::uint32_t later = 0;
   Stage from = Stage::Compute;
   Stage to = Stage::Compute;
-  bool earlier_writes = false;  // the later step also has to see what was written
+  bool earlier_writes = false;  // the later step must also see what was written
 };
 
-// Of each step, pair of stages and kind only the nearest conflict: what stands between the two
-// stands between the step and every farther one, too. Steps are numbered by their position; those
-// with the last `earlier` come first.
+// Only the nearest conflict of each step, pair of stages and kind: a barrier between those two also
+// lies between the step and every farther one. Steps are numbered by position; conflicts with the
+// last `earlier` come first.
 std::vector<Conflict> nearest_conflicts(std::span<const PlannedStep* const> steps);
 
 }  // namespace felsite::dispatch

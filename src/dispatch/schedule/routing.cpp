@@ -18,12 +18,12 @@ using base::unsupported;
 using ir::NodeKind;
 using Grid = std::array<std::uint32_t, 3>;
 
-// Logical invocations that one lane can take.
+// The most logical invocations of one lane.
 constexpr double kMostPerLane = 8;
 
 // Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
-  std::optional<double> around_barriers = 0.0;  // the most that a grid barrier is in
+  std::optional<double> around_barriers = 0.0;  // the most around a grid barrier
   std::optional<double> in_all = 0.0;
 };
 
@@ -31,7 +31,7 @@ Trips trips_of(const ir::Program& program) {
   Trips found;
   struct Open {
     ir::NodeId end;
-    std::optional<double> trips;  // so far, of all loops around
+    std::optional<double> trips;  // of all enclosing loops together
   };
   std::vector<Open> open{{program.entry().end, 1.0}};
   for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
@@ -62,7 +62,8 @@ Trips trips_of(const ir::Program& program) {
   return found;
 }
 
-// Barriers in the text of a kernel: drivers take time to compile it that grows faster than they do.
+// The most barriers in the text of one kernel: drivers' compile time grows faster than their
+// number.
 constexpr std::ptrdiff_t kMostBarriersInKernel = 16;
 
 bool has_many_barriers(const ir::Program& program) {
@@ -71,8 +72,8 @@ bool has_many_barriers(const ir::Program& program) {
   return std::ranges::count_if(nodes, ir::is_grid_sync) > kMostBarriersInKernel;
 }
 
-// Rounds in which all invocations look through what a kernel that runs its iterations itself has to
-// compare; absent where the sizes are not known.
+// Rounds in which all invocations compare what a kernel that runs its iterations itself has to
+// compare; absent where the sizes are unknown.
 std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
                                           const Grid& grid, const RouteFacts& facts) {
   const bool compares = config.fixpoint_iterations.value_or(1) > 1 &&
@@ -88,13 +89,13 @@ std::optional<double> rounds_of_comparing(const ir::Program& program, const Disp
   return rounds;
 }
 
-// A driver's loop budget is for one dispatch: what is split has it anew in each segment.
+// A driver's loop budget is for one dispatch: each segment starts with a fresh one.
 enum class Budget : std::uint8_t { Suffices, MayNotSuffice, IsTooSmall };
 
 Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Grid& grid,
                    const DeviceProfile& device, const RouteFacts& facts) {
   if (device.loop_budget == 0) return Budget::Suffices;
-  // Invocations may be folded into one lane, and the lowering has loops of its own.
+  // Invocations may be folded into one lane, and the lowering adds loops.
   const double most = device.loop_budget / (2.0 * kMostPerLane);
   const Trips trips = trips_of(program);
   const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
@@ -113,7 +114,7 @@ std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& g
     return "a collective copies for all invocations, also for those that have returned";
   }
   const auto& size = program.workgroup_size();
-  // More of them than 64 bits count can be asked for.
+  // In floating point, since a caller may ask for more than 64 bits can count.
   const double groups = double(grid[0]) * grid[1] * grid[2];
   if (groups > 1) {
     const double lanes = groups * size[0] * size[1] * size[2];
@@ -126,10 +127,10 @@ std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& g
       return b.access == ir::Access::Workgroup;
     };
     if (std::ranges::any_of(program.buffers(), is_shared)) {
-      return "several workgroups have memory of their own";
+      return "each of several workgroups has its own memory";
     }
-    if (program.facts().has_barrier) return "several workgroups have barriers of their own";
-    if (program.facts().has_subgroup_ops) return "several workgroups have subgroups of their own";
+    if (program.facts().has_barrier) return "each of several workgroups has its own barriers";
+    if (program.facts().has_subgroup_ops) return "each of several workgroups has its own subgroups";
   }
   return {};
 }
@@ -204,11 +205,11 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
   if (asked == GridSync::HostSplit) return RouteChoice{Route::HostSplit, "It was asked for."};
   if (device.grid_sync) {
     if (asked == GridSync::Automatic) {
-      return RouteChoice{Route::Native, "The backend has grid barriers itself."};
+      return RouteChoice{Route::Native, "The backend has native grid barriers."};
     }
-    return std::unexpected(unsupported(
-        "This backend has grid barriers itself; of the other forms it has the host split.",
-        "ask for the host split, or for none.", program.name()));
+    return std::unexpected(
+        unsupported("This backend has native grid barriers; the host split is its only other form.",
+                    "ask for the host split, or for none.", program.name()));
   }
   return std::nullopt;
 }
@@ -231,7 +232,8 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   }
   if (asked == GridSync::Resident) return RouteChoice{Route::Resident, "It was asked for."};
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {
-    return RouteChoice{Route::Resident, "The grid is empty: there is nothing to put together."};
+    return RouteChoice{Route::Resident,
+                       "The grid is empty: there is nothing to fold into one workgroup."};
   }
   const std::string obstacle = too_much_for_one_workgroup(program, grid, device);
   if (asked == GridSync::OneWorkgroup) {
@@ -251,9 +253,9 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   }
   const Budget budget = loop_budget(program, config, grid, device, facts);
   if (budget == Budget::IsTooSmall || (budget == Budget::MayNotSuffice && !facts.can_try)) {
-    return RouteChoice{
-        Route::Resident,
-        "One workgroup could exceed the driver's loop budget, which each segment has anew."};
+    return RouteChoice{Route::Resident,
+                       "One workgroup could exceed the driver's loop budget; each segment starts "
+                       "with a fresh one."};
   }
   if (budget == Budget::MayNotSuffice) {
     return RouteChoice{Route::OneWorkgroup,

@@ -1,4 +1,5 @@
-// How a program runs on a backend: as it is, or in which form its grid barriers and iterations.
+// How a program runs on a backend: as one dispatch, or in which form its grid barriers and
+// iterations run.
 #pragma once
 
 #include <span>
@@ -21,14 +22,14 @@ std::string_view to_string(Route route);
 struct RouteChoice {
   Route route = Route::Plain;
   std::string reason;  // a sentence
-  // One workgroup was taken though its loops may exceed the driver's budget: where they do, which
-  // is an error, the same is to be run again in segments, each of which has the budget anew.
+  // One workgroup was chosen although its loops may exceed the driver's budget. If they do, which
+  // is an error, the dispatch has to run again in segments, each with a fresh budget.
   bool is_attempt = false;
 };
 
 struct RouteFacts {
-  std::span<const std::uint64_t> lengths{};  // elements by BufferId; empty: not known
-  bool can_try = false;                      // what it works on is still there after an error
+  std::span<const std::uint64_t> lengths{};  // elements by BufferId; empty: unknown
+  bool can_try = false;                      // its inputs are still there after an error
 };
 
 // The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
@@ -46,9 +47,8 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
 // Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
-// Whether a kernel that runs iterations itself can tell whether one changed something: it reports
-// on the stores, or compares values, which must be the bytes then, with the help of all
-// invocations.
+// Whether a kernel that runs its iterations itself can detect changes: stores report them, or all
+// invocations compare values, which requires that equal values are equal bytes.
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
 
 // The storage buffers that an iteration may change, sorted.

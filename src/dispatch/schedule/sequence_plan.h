@@ -10,7 +10,7 @@
 
 namespace felsite::dispatch {
 
-// The part of the device, or of the machine, that makes an access.
+// The part of the device, or the host, that makes an access.
 enum class Stage : std::uint8_t {
   Compute,
   Transfer,
@@ -59,7 +59,7 @@ struct PlannedStep {
 struct SequencePlan {
   std::vector<PlannedStep> prologue;
   std::vector<PlannedStep> block;
-  std::uint32_t count = 1;  // runs of the block; 0: as if it were empty
+  std::uint32_t count = 1;  // runs of the block; 0: like an empty block
   std::vector<PlannedStep> epilogue;
 };
 

@@ -10,8 +10,8 @@ namespace felsite::dispatch {
 
 void count(Counter counter, std::uint64_t by = 1);
 
-// While it is there, dispatches on this thread are parts of another one, which the caller asked
-// for: they count what the device does, not what the caller gave and got.
+// While it lives, dispatches on this thread are parts of another one: they count what the device
+// does, not the caller's inputs and outputs.
 class PartOfDispatch {
  public:
   PartOfDispatch();
@@ -20,9 +20,9 @@ class PartOfDispatch {
   PartOfDispatch& operator=(const PartOfDispatch&) = delete;
 };
 
-// What happens to the caller's slots when they are brought to results of these sizes: a slot that
-// is there is reused, or moved if its allocation is too small; one that is missing is appended. To
-// be called before the slots are touched.
+// Counts what happens to the caller's slots for results of these sizes: an existing slot is reused,
+// or moved if its allocation is too small; a missing one is appended. Must be called before the
+// slots are touched.
 void count_slots(std::span<const Bytes> slots, std::span<const std::uint64_t> sizes);
 
 }  // namespace felsite::dispatch

@@ -53,7 +53,7 @@ std::optional<std::string> value_of(const char* name) {
 }  // namespace
 
 std::optional<std::string> environment(Variable variable) {
-  // The names are literals, so they end with a zero.
+  // The names are literals, so they are null-terminated.
   return value_of(kVariables[static_cast<std::size_t>(variable)].name.data());
 }
 

@@ -1,4 +1,5 @@
-// Reads the environment. Nothing else in the library does: what is not in the table is not read.
+// Reads the environment. Nothing else in the library does, and only variables of the table are
+// read.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,10 @@ namespace felsite::dispatch {
 enum class Variable : std::uint8_t { Device, Validation, CacheDir, Dump };
 inline constexpr std::size_t kVariableCount = static_cast<std::size_t>(Variable::Dump) + 1;
 
-// Its value now; one that is empty counts as not set.
+// Its current value; an empty one counts as unset.
 std::optional<std::string> environment(Variable variable);
 
-// Where caches go if nothing else is said: ${XDG_CACHE_HOME:-~/.cache}/felsite. None without a
-// home.
+// The default folder of caches: ${XDG_CACHE_HOME:-~/.cache}/felsite. None without a home.
 std::optional<std::string> default_cache_folder();
 
 }  // namespace felsite::dispatch

@@ -26,15 +26,14 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
     {Counter::GridSyncSegments, "grid_sync_segments_total", "Segments that splitting gave."},
     {Counter::GridSyncPoints, "grid_sync_points_total", "Grid barriers passed between segments."},
     {Counter::IterationsRun, "iterations_run_total", "Iterations of plain dispatches that ran."},
-    {Counter::IterationsSkipped, "iterations_skipped_total",
-     "Iterations that convergence made needless."},
+    {Counter::IterationsSkipped, "iterations_skipped_total", "Iterations that convergence saved."},
     {Counter::Barriers, "barriers_total", "Barriers recorded between device work."},
     {Counter::Recordings, "recordings_total", "Sequences recorded."},
     {Counter::PipelinesCompiled, "pipelines_compiled_total", "Programs made ready to run."},
     {Counter::PipelinesCached, "pipelines_cached_total", "Programs asked for and found ready."},
 }};
 
-// Relaxed: each counter is exact, and nothing is ordered by them.
+// Relaxed: each counter is exact, and they order nothing.
 std::array<std::atomic<std::uint64_t>, kCounterCount> totals{};
 
 thread_local int parts = 0;  // PartOfDispatch

@@ -19,7 +19,7 @@ DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b) {
   total.device_ns = checked_sum(a.device_ns, b.device_ns);
   total.enqueue_ns = checked_sum(a.enqueue_ns, b.enqueue_ns);
   total.wait_ns = checked_sum(a.wait_ns, b.wait_ns);
-  // Steps of one alone could not be told from steps of both.
+  // Steps of one timing could not be distinguished from steps of both.
   if (!a.step_device_ns.empty() && !b.step_device_ns.empty()) {
     total.step_device_ns = a.step_device_ns;
     total.step_device_ns.insert(total.step_device_ns.end(), b.step_device_ns.begin(),

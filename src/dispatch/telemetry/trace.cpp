@@ -35,7 +35,7 @@ Record& record() {
   return the_record;
 }
 
-// The numbers of std::thread are used again, and say nothing to a reader.
+// The ids of std::thread are reused, and mean nothing to a reader.
 std::uint64_t thread_number() {
   static std::atomic<std::uint64_t> last{0};
   thread_local const std::uint64_t number = ++last;
@@ -44,7 +44,7 @@ std::uint64_t thread_number() {
 
 void note(std::string_view name, std::string_view device, TraceClock::time_point begin,
           std::chrono::nanoseconds duration) {
-  // A record with a gap is better than a call that fails because it is watched.
+  // A gap in the trace is better than a call that fails because it is traced.
   base::best_effort([&] {
     Slice slice{.name = std::string(name),
                 .thread = thread_number(),
@@ -53,7 +53,7 @@ void note(std::string_view name, std::string_view device, TraceClock::time_point
                 .duration = duration};
     Record& all = record();
     const std::lock_guard lock(all.mutex);
-    // What began before the record began is left out: half a slice would mislead.
+    // Slices that began before the trace are left out: half a slice would mislead.
     if (!running || begin < all.begin) return;
     all.slices.push_back(std::move(slice));
   });
@@ -100,7 +100,7 @@ std::string to_json(const std::vector<Slice>& slices, TraceClock::time_point beg
     events.push_back(name_event("thread_name", kDevices, row, device));
   }
   const nlohmann::json trace{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  // Labels are the caller's: bytes that are no UTF-8 are replaced, not thrown over.
+  // Labels are the caller's: invalid UTF-8 is replaced instead of throwing.
   return printable_json(trace.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

@@ -1,4 +1,4 @@
-// Notes slices for felsite/trace.h. While no trace runs, a note costs one load.
+// Records slices for felsite/trace.h. While no trace runs, a slice costs one load.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@ namespace {
 
 struct Handler {
   std::function<void(std::string_view)> call;
-  std::size_t running = 0;  // calls that have begun and not ended
+  std::size_t running = 0;  // calls in progress
 };
 
 struct Warnings {
@@ -23,7 +23,7 @@ struct Warnings {
   std::shared_ptr<Handler> handler;
 };
 
-// Never destroyed: backends that are static objects may have something to say when they close.
+// Never destroyed: backends that are static objects may warn when they close.
 Warnings& warnings() {
   static auto& all = *new Warnings;
   return all;
@@ -32,7 +32,7 @@ Warnings& warnings() {
 // Handlers that this thread is in.
 thread_local std::size_t handlers_around = 0;
 
-// The handler of now, from before its call until after it, whatever the call throws.
+// The current handler, counted as running until its call has ended, even by an exception.
 class Running {
  public:
   Running() {
@@ -57,7 +57,7 @@ class Running {
   std::shared_ptr<Handler> handler_;
 };
 
-// Paths and names of drivers are not ours. What the validation layer says has several lines.
+// Escapes paths and driver names. Messages of the validation layer have several lines.
 std::string printable_lines(std::string_view text) {
   std::string result;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
@@ -81,7 +81,7 @@ void set_warning_handler(std::function<void(std::string_view)> handler) {
 
 void dispatch::warn(std::string_view sentence) noexcept {
   base::best_effort([&] {
-    // Called without the lock: it may warn, and set another handler.
+    // Called without the lock: a handler may warn and set another handler.
     const Running now;
     if (now.handler() != nullptr) {
       now.handler()->call(sentence);

@@ -6,8 +6,7 @@
 
 namespace felsite::dispatch {
 
-// Whatever happens to the sentence, the work goes on: a handler that throws and a standard error
-// that cannot be written are no reason to fail.
+// Never fails, even if a handler throws or standard error cannot be written.
 void warn(std::string_view sentence) noexcept;
 
 }  // namespace felsite::dispatch

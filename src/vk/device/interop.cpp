@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "vk/device/device.h"
 #include "vk/instance/vulkan_error.h"
@@ -17,10 +18,7 @@ namespace {
 
 Result<void> check(const VulkanInterop& interop) {
   const auto bad = [](std::string message, std::string fix) {
-    return std::unexpected(Error{.code = ErrorCode::BadInputs,
-                                 .message = std::move(message),
-                                 .fix = std::move(fix),
-                                 .context = {}});
+    return std::unexpected(base::bad_inputs(std::move(message), std::move(fix)));
   };
   if (interop.instance == VK_NULL_HANDLE || interop.physical_device == VK_NULL_HANDLE ||
       interop.device == VK_NULL_HANDLE || interop.queue == VK_NULL_HANDLE) {

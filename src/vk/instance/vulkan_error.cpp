@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/errors.h"
+
 namespace felsite::vk {
 namespace {
 
@@ -71,10 +73,7 @@ Error vulkan_error(VkResult result, std::string_view action, std::string_view de
 }
 
 Error unsupported(std::string message, std::string fix, std::string_view device) {
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
+  Error error = base::unsupported(std::move(message), std::move(fix));
   error.context.device = device;
   return error;
 }
@@ -82,9 +81,7 @@ Error unsupported(std::string message, std::string fix, std::string_view device)
 Error over_limit(std::string message, std::string fix, std::string_view device,
                  std::uint64_t requested, std::uint64_t available) {
   Error error = unsupported(std::move(message), std::move(fix), device);
-  error.context.requested = requested;
-  error.context.available = available;
-  return error;
+  return base::with_amounts(std::move(error), requested, available);
 }
 
 }  // namespace felsite::vk

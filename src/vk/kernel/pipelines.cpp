@@ -68,9 +68,9 @@ Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) 
 }
 
 // With the lock held.
-void Pipelines::note_use(Entry& entry) {
+void Pipelines::note_use(Kept::Entry& entry) {
   if (current_use == nullptr) {
-    entry.is_for_others = true;
+    entry.value.is_for_others = true;
     return;
   }
   const std::lock_guard noting(current_use->mutex_);
@@ -80,14 +80,7 @@ void Pipelines::note_use(Entry& entry) {
   auto& keys = current_use->keys_;
   if (std::ranges::find(keys, entry.key) != keys.end()) return;
   keys.push_back(entry.key);
-  ++entry.owners;
-}
-
-// With the lock held; the caller lets it go without.
-void Pipelines::remove(Entries::iterator entry, Entries& dropped) {
-  figures_.bytes -= entry->bytes;
-  by_key_.erase(entry->key);
-  dropped.splice(dropped.end(), entries_, entry);
+  ++entry.value.owners;
 }
 
 Pipelines::Entries Pipelines::release(KernelUse& use) {
@@ -97,7 +90,7 @@ Pipelines::Entries Pipelines::release(KernelUse& use) {
     // Mostly of kernels that are gone: the driver gives their memory back too.
     constexpr std::uint64_t kWorthIt = 64;
     const std::lock_guard lock(mutex_);
-    if (in_cache_ >= kWorthIt && in_cache_ > 4 * entries_.size()) stale = cache_;
+    if (in_cache_ >= kWorthIt && in_cache_ > 4 * kept_.size()) stale = cache_;
   }
   if (stale != nullptr) begin_again(stale);
   return released;
@@ -109,12 +102,13 @@ Pipelines::Entries Pipelines::take_out(KernelUse& use) {
   const std::lock_guard noting(use.mutex_);
   if (use.of_ != this) return released;
   for (const Key& key : use.keys_) {
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end()) continue;  // it was dropped to make room
-    Entry& entry = *found->second;
-    // One that was dropped and compiled again may know fewer owners than there are.
-    if (entry.owners > 0) --entry.owners;
-    if (entry.owners == 0 && !entry.is_for_others) remove(found->second, released);
+    Kept::Entry* const entry = kept_.find(key);
+    if (entry == nullptr) continue;  // it was evicted
+    // One that was evicted and compiled again may know fewer owners than there are.
+    KeptKernel& kernel = entry->value;
+    if (kernel.owners > 0) --kernel.owners;
+    if (kernel.owners == 0 && !kernel.is_for_others)
+      released.splice(released.end(), kept_.take(key));
   }
   use.keys_.clear();
   return released;
@@ -122,13 +116,12 @@ Pipelines::Entries Pipelines::take_out(KernelUse& use) {
 
 SharedKernel Pipelines::find(const Key& key) {
   const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  note_use(*found->second);
+  Kept::Entry* const found = kept_.find(key);
+  if (found == nullptr) return nullptr;
+  note_use(*found);
   ++figures_.hits;
   dispatch::count(Counter::PipelinesCached);
-  return found->second->kernel;
+  return found->value.kernel;
 }
 
 Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
@@ -205,26 +198,19 @@ Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
   // Without the lock while it compiles: a large program must not hold up the others.
   auto made = compile(segment);
   if (!made) return made;
-  Entries dropped;  // let go without the lock
+  Entries evicted;  // destroyed without the lock
+  Entries fresh = Kept::make(key, {.kernel = *made}, bytes_of(**made));
   const std::lock_guard lock(mutex_);
   ++figures_.misses;
   dispatch::count(Counter::PipelinesCompiled);
   is_saved_ = false;
-  if (const auto found = by_key_.find(key); found != by_key_.end()) {
-    note_use(*found->second);
-    return found->second->kernel;
+  if (Kept::Entry* const found = kept_.find(key)) {
+    note_use(*found);
+    return found->value.kernel;
   }
-  Entries fresh;
-  fresh.push_front({.key = key, .kernel = *made, .bytes = bytes_of(**made)});
   note_use(fresh.front());
-  by_key_.emplace(key, fresh.begin());
-  entries_.splice(entries_.begin(), fresh);
-  figures_.bytes += entries_.front().bytes;
-  while (entries_.size() > 1 &&
-         (entries_.size() > limits_.entries || figures_.bytes > limits_.bytes)) {
-    remove(std::prev(entries_.end()), dropped);
-    ++figures_.evictions;
-  }
+  evicted = kept_.add(fresh);
+  figures_.evictions += evicted.size();
   return made;
 }
 
@@ -290,7 +276,8 @@ PipelineCacheSnapshot Pipelines::snapshot() const {
   {
     const std::lock_guard lock(mutex_);
     figures = figures_;
-    figures.entries = entries_.size();
+    figures.entries = kept_.size();
+    figures.bytes = kept_.bytes();
     cache = cache_;
   }
   figures.driver_bytes = data_bytes(cache->get());

@@ -3,16 +3,16 @@
 
 #include <atomic>
 #include <filesystem>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "base/lru.h"
 #include "felsite/dispatch.h"
 #include "felsite/figures.h"
 #include "ir/check/validity_cache.h"
+#include "ir/fingerprint.h"
 #include "vk/kernel/kernel_on_device.h"
 #include "vk/kernel/pipeline_cache_file.h"
 
@@ -76,14 +76,18 @@ class Pipelines {
   // InvalidProgram with the findings, which are looked for once.
   Result<ir::ValidProgram> validate(ir::Program program) { return valid_.get(std::move(program)); }
 
-  struct Entry {
-    KernelKey key;
+  struct KeptKernel {
     SharedKernel kernel;
-    std::uint64_t bytes = 0;
     std::uint32_t owners = 0;    // see KernelUse
     bool is_for_others = false;  // used by somebody who is no owner: stays as long as there is room
   };
-  using Entries = std::list<Entry>;
+  struct KeyHash {
+    std::size_t operator()(const KernelKey& key) const {
+      return key.program.low ^ key.program.high ^ key.way;
+    }
+  };
+  using Kept = base::Lru<KernelKey, KeptKernel, KeyHash>;
+  using Entries = Kept::Entries;
   // When its owner goes: takes out what nobody else has used, and gives it.
   Entries release(KernelUse& use);
 
@@ -96,12 +100,10 @@ class Pipelines {
  private:
   using Key = KernelKey;
   using SharedCache = std::shared_ptr<const Owned<VkPipelineCache>>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return key.program.low ^ key.program.high ^ key.way;
-    }
-  };
-  Pipelines(Device& device, const PipelineLimits& limits) : device_(device), limits_(limits) {}
+  Pipelines(Device& device, const PipelineLimits& limits)
+      : device_(device),
+        limits_(limits),
+        kept_({.entries = limits.entries, .bytes = limits.bytes}) {}
   Result<void> open_cache(std::optional<std::filesystem::path> folder);
   Result<Owned<VkPipelineCache>> make_cache(ByteSpan data, std::string_view name) const;
   std::uint64_t data_bytes(VkPipelineCache cache) const;
@@ -111,8 +113,7 @@ class Pipelines {
   Entries take_out(KernelUse& use);
   std::string write_file();
   SharedKernel find(const Key& key);
-  void note_use(Entry& entry);
-  void remove(Entries::iterator entry, Entries& dropped);
+  void note_use(Kept::Entry& entry);
   static Key key_of(const codegen::Segment& segment);
   Result<SharedKernel> compile(const codegen::Segment& segment);
 
@@ -124,8 +125,7 @@ class Pipelines {
   mutable std::mutex mutex_;
   SharedCache cache_;
   std::uint64_t in_cache_ = 0;  // compiled into it
-  Entries entries_;             // the least recently used last
-  std::unordered_map<Key, Entries::iterator, Hash> by_key_;
+  Kept kept_;
   ir::ValidityCache valid_;
   PipelineCacheSnapshot figures_;
   bool is_saved_ = true;

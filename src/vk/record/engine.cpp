@@ -309,8 +309,8 @@ std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
 }
 
 void Engine::drop_unwanted(KernelUse& use) {
-  for (const Pipelines::Entry& entry : pipelines().release(use)) {
-    recordings().drop_users_of_kernel(entry.kernel.get());
+  for (const auto& entry : pipelines().release(use)) {
+    recordings().drop_users_of_kernel(entry.value.kernel.get());
   }
 }
 

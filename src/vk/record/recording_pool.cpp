@@ -11,39 +11,21 @@ ir::Fingerprint RecordingKey::hash() const {
   return {hash.high64, hash.low64};
 }
 
-// With the lock held: to the end of `dropped`, which is let go without the lock. Needs no memory.
-void RecordingPool::remove(Place place, std::list<Idle>& dropped) {
-  auto [row, end] = by_key_.equal_range(place->key);
-  while (row != end && row->second != place) ++row;
-  if (row != end) by_key_.erase(row);
-  own_bytes_ -= place->own_bytes;
-  dropped.splice(dropped.end(), idle_, place);
-}
-
 std::shared_ptr<Recording> RecordingPool::take(const ir::Fingerprint& key) {
-  std::list<Idle> taken;
   const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  remove(found->second, taken);
-  return std::move(taken.front().recording);
+  Idle::Entries taken = idle_.take(key);
+  return taken.empty() ? nullptr : std::move(taken.front().value);
 }
 
 void RecordingPool::give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
                               std::uint64_t own_bytes) noexcept {
-  if (own_bytes > most_bytes_) return;  // it would drive out all others, and then go itself
-  // Where there is no memory to note it, it is let go.
+  if (own_bytes > most_bytes_) return;  // it would drive out all others
+  // Where there is no memory to keep it, it is destroyed.
   base::best_effort([&] {
-    std::list<Idle> dropped;  // let go without the lock
-    std::list<Idle> fresh;
-    fresh.push_back({key, std::move(recording), own_bytes});
+    Idle::Entries evicted;  // destroyed without the lock
+    Idle::Entries fresh = Idle::make(key, std::move(recording), own_bytes);
     const std::lock_guard lock(mutex_);
-    by_key_.emplace(key, fresh.begin());
-    idle_.splice(idle_.begin(), fresh);
-    own_bytes_ += own_bytes;
-    while (idle_.size() > kMost || own_bytes_ > most_bytes_) {
-      remove(std::prev(idle_.end()), dropped);
-    }
+    evicted = idle_.add(fresh);
   });
 }
 
@@ -54,24 +36,18 @@ void RecordingPool::forget(const ir::Fingerprint& key) {
 
 template <class Used>
 void RecordingPool::drop_users_of(const Used* used) {
-  std::list<Idle> dropped;
+  Idle::Entries dropped;
   const std::lock_guard lock(mutex_);
-  for (Place place = idle_.begin(); place != idle_.end();) {
-    const Place next = std::next(place);
-    if (place->recording->uses(used)) remove(place, dropped);
-    place = next;
-  }
+  dropped = idle_.take_if([&](const Idle::Entry& entry) { return entry.value->uses(used); });
 }
 
 template void RecordingPool::drop_users_of(const Buffer* used);
 template void RecordingPool::drop_users_of(const KernelOnDevice* used);
 
 void RecordingPool::clear() {
-  std::list<Idle> dropped;
+  Idle::Entries dropped;
   const std::lock_guard lock(mutex_);
-  dropped.swap(idle_);
-  by_key_.clear();
-  own_bytes_ = 0;
+  dropped = idle_.take_all();
 }
 
 std::size_t RecordingPool::size() const {
@@ -81,7 +57,7 @@ std::size_t RecordingPool::size() const {
 
 std::uint64_t RecordingPool::own_bytes() const {
   const std::lock_guard lock(mutex_);
-  return own_bytes_;
+  return idle_.bytes();
 }
 
 }  // namespace felsite::vk

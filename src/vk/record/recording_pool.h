@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
-#include "felsite/program.h"
+#include "base/lru.h"
+#include "ir/fingerprint.h"
 #include "vk/record/recording.h"
 
 namespace felsite::vk {
@@ -39,7 +38,8 @@ class RecordingKey {
 class RecordingPool {
  public:
   // `most_bytes` bounds the memory that idle recordings have for themselves alone.
-  explicit RecordingPool(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit RecordingPool(std::uint64_t most_bytes)
+      : most_bytes_(most_bytes), idle_({.entries = kMost, .bytes = most_bytes}) {}
 
   // One that is idle, or none.
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
@@ -56,25 +56,14 @@ class RecordingPool {
   std::uint64_t own_bytes() const;
 
  private:
-  struct Idle {
-    ir::Fingerprint key;
-    std::shared_ptr<Recording> recording;
-    std::uint64_t own_bytes;
-  };
-  using Place = std::list<Idle>::iterator;
-  struct Hash {
-    std::size_t operator()(const ir::Fingerprint& f) const { return f.low ^ f.high; }
-  };
-  void remove(Place place, std::list<Idle>& dropped);
+  using Idle = base::Lru<ir::Fingerprint, std::shared_ptr<Recording>, ir::FingerprintHash>;
   template <class Used>
   void drop_users_of(const Used* used);
 
   static constexpr std::size_t kMost = 256;
   const std::uint64_t most_bytes_;
   mutable std::mutex mutex_;
-  std::list<Idle> idle_;  // the least recently used last
-  std::unordered_multimap<ir::Fingerprint, Place, Hash> by_key_;
-  std::uint64_t own_bytes_ = 0;
+  Idle idle_;
 };
 
 }  // namespace felsite::vk

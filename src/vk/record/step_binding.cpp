@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/schedule/grid_kernels.h"
 #include "vk/instance/vulkan_error.h"
@@ -47,12 +48,9 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
         break;
       case ParameterKind::Variable:
         if (parameter.ref >= supplied.size()) {
-          return std::unexpected(on.with_context(Error{
-              .code = ErrorCode::BadInputs,
-              .message =
-                  fmt::format("The segment's parameter {} was given no value.", parameter.ref),
-              .fix = "give all elements of the segment's parameters.",
-              .context = {}}));
+          return std::unexpected(on.with_context(base::bad_inputs(
+              fmt::format("The segment's parameter {} was given no value.", parameter.ref),
+              "give all elements of the segment's parameters.")));
         }
         words.push_back(supplied[parameter.ref]);
         break;
