@@ -160,6 +160,12 @@ void Buffers::store_workgroup_word(Id array, Word index, Word value) {
   e_.function().store({to, value.id(), as_operand(spv::MemoryAccessMask::NonPrivatePointer)});
 }
 
+void Buffers::publish_workgroup_word(Id array, Word index, Word value) {
+  const Id to = workgroup_word(array, index);
+  const Word scope = e_.word(as_operand(spv::Scope::Workgroup));
+  e_.function().atomic_store({to, scope.id(), e_.word(0).id(), value.id()});
+}
+
 Id Buffers::pointer(const Storage& s, Word unit) {
   if (!s.is_block) return e_.function().access(s.pointer_type, {s.variable, unit.id()});
   return e_.function().access(s.pointer_type, {s.variable, e_.word(0).id(), unit.id()});
@@ -247,18 +253,12 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
   store_in_word(s, element, index, word);
 }
 
-// Where the device itself gives zero for loads past the end and drops stores there, an index that
-// cannot wrap around in its address arithmetic needs no check. An atomic's result is not promised,
-// and neither does a packed element past the end lie past the last word.
-bool Buffers::needs_check(const Storage& s, IndexBound bound, bool atomic) {
-  if (bound == IndexBound::Proven) return false;
+bool Buffers::needs_check(const Storage& s, IndexBound bound, bool is_atomic) {
   const bool whole_units = info(s.layout).elements_in_unit == 1 && info(s.layout).unit_bytes >= 4;
-  if (bound == IndexBound::Small && s.is_block && whole_units && !atomic &&
-      e_.has(Feature::RobustAccess2)) {
-    relies_on_robust_access_ = true;
-    return false;
-  }
-  return true;
+  const bool is_robust = s.is_block && whole_units && e_.has(Feature::RobustAccess2);
+  const AccessCheck check = choose_access_check(bound, is_atomic, is_robust);
+  relies_on_robust_access_ = relies_on_robust_access_ || check == AccessCheck::Device;
+  return check == AccessCheck::Emitted;
 }
 
 // Element 0 is there even in an empty buffer, and what it holds is not used then.

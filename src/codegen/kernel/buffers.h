@@ -32,6 +32,8 @@ class Buffers {
   Id workgroup_word(Id array, Word index);
   Word load_workgroup_word(Id array, Word index);
   void store_workgroup_word(Id array, Word index, Word value);
+  // The same where several lanes may store one value at once.
+  void publish_workgroup_word(Id array, Word index, Word value);
 
   void finish(Kernel& kernel) const;
 
@@ -59,7 +61,7 @@ class Buffers {
   Id atomic_unchecked(ir::AtomicOp op, ir::Ordering ordering, const Storage& storage, Word index,
                       const std::optional<Value>& expected, const Value& value);
   Id add_float_exactly(const Storage& storage, Word index, const Value& value);
-  bool needs_check(const Storage& storage, IndexBound bound, bool atomic);
+  bool needs_check(const Storage& storage, IndexBound bound, bool is_atomic);
   Word atomic_scope(const Storage& storage) const;
   Word atomic_semantics(ir::Ordering ordering) const;
   std::uint32_t memory_classes() const;

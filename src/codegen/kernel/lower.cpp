@@ -35,9 +35,9 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   std::optional<std::uint32_t> taken = 0;  // of the loop budget
   if (segment.one_workgroup && segment.one_workgroup->iterations) {
     plan.iterations = plan_iterations(segment, mask);
+    plan.iterations.trips_around = trips_around_iteration(segment, plan.lanes);
     const auto& changed = segment.one_workgroup->iterations->changed;
-    taken = trips_around_iteration(segment, plan.lanes) *
-            2;  // before the first iteration, and behind it
+    taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
     if (changed && program.buffer(*changed).count == 0) taken.reset();
   }
   plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
@@ -48,6 +48,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
   plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
   plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
+  plan.iterations.changes = choose_change_check(segment, plan.memory);
   return plan;
 }
 
@@ -109,7 +110,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
   Interface interface(emitter, segment, plan.folding);
   Buffers buffers(emitter, interface, program, plan.memory);
-  KernelWriter writer(emitter, interface, buffers, segment, plan, options);
+  KernelWriter writer(KernelPart(emitter, interface, buffers, segment, plan, options));
   const Id entry = writer.write();
 
   Kernel kernel;

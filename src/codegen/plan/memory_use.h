@@ -15,6 +15,16 @@ enum class IndexBound : std::uint8_t {
   Proven,  // below the length
 };
 
+// Who keeps an access within its buffer.
+enum class AccessCheck : std::uint8_t { None, Device, Emitted };
+// `is_robust`: the device itself gives zero for loads past the end and drops stores there, if the
+// index cannot wrap around in its address arithmetic. An atomic's result is not promised even then.
+constexpr AccessCheck choose_access_check(IndexBound bound, bool is_atomic, bool is_robust) {
+  if (bound == IndexBound::Proven) return AccessCheck::None;
+  const bool by_device = bound == IndexBound::Small && is_robust && !is_atomic;
+  return by_device ? AccessCheck::Device : AccessCheck::Emitted;
+}
+
 // What the whole program does, as far as memory accesses depend on it.
 struct MemoryUse {
   std::vector<bool> written;                    // by BufferId

@@ -50,17 +50,35 @@ inline constexpr std::uint32_t kTurnLoops = 5;
 // Whether there are loops in it whose trips cannot be told from the nodes of the entry.
 bool has_untold_loops(const ir::Program& program);
 
-// How many iterations one dispatch may run on a driver with a loop budget.
+// Whether an invocation that has returned computes the value as well as any other.
+bool is_known_to_all(const ir::Program& program, ir::ExprId root);
+
+// How the lanes find out whether an iteration changed something.
+enum class ChangeCheck : std::uint8_t {
+  None,       // nothing says whether it did
+  EachLane,   // all read the one word themselves: the barrier before it is cleared costs nothing
+  FirstLane,  // the first one reads the one word, and publishes it
+  Shared,     // each reads some of the words
+};
+
+// Costs in loop trips stop here: no budget reaches it, and a product of two is a word still.
+inline constexpr std::uint32_t kMostTrips = UINT16_MAX;
+
+// Many iterations in one dispatch, and how many of them a driver with a loop budget may run.
 struct IterationPlan {
+  ChangeCheck changes = ChangeCheck::None;
   bool limited = false;   // there is a budget
   bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one iteration
   std::vector<std::uint32_t> counted;  // by NodeId, of loops whose trips are counted: 1, 2, ...
   std::uint32_t counted_loops = 0;
+  std::vector<std::uint32_t> hidden_trips;  // by NodeId: of loops that the lowering adds to it
+  std::uint32_t trips_around = 0;           // as trips_around_iteration gives it
 };
 IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask);
 // Loop trips around an iteration, at most: for zeros, and of the loop of the iterations itself.
 // Without those for a buffer whose length is not known.
 std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes);
+ChangeCheck choose_change_check(const Segment& segment, const MemoryUse& memory);
 
 MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
 // Of the workgroup buffers in use, those whose zeros can be seen. Counts on the workgroup's size.

@@ -124,4 +124,36 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
   return plan;
 }
 
+bool is_known_to_all(const ir::Program& program, ir::ExprId root) {
+  for (ir::ExprId id = program.first_row(root); id <= root; ++id) {
+    switch (program.expr(id).kind) {
+      case ExprKind::Literal:
+      case ExprKind::BufLen:
+      case ExprKind::WorkgroupId:
+      case ExprKind::NumWorkgroups:
+      case ExprKind::WorkgroupSize:
+      case ExprKind::Binary:
+      case ExprKind::Unary:
+      case ExprKind::Select:
+      case ExprKind::Cast:
+        break;
+      case ExprKind::Var:
+      case ExprKind::Load:
+      case ExprKind::InvocationId:
+      case ExprKind::LocalId:
+      case ExprKind::SubgroupLocalId:
+      case ExprKind::SubgroupSize:
+      case ExprKind::Bitcast:
+      case ExprKind::Fma:
+      case ExprKind::Atomic:
+      case ExprKind::SubgroupBallot:
+      case ExprKind::SubgroupShuffle:
+      case ExprKind::SubgroupReduce:
+      case ExprKind::Call:
+        return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace felsite::codegen

@@ -107,7 +107,7 @@ class Emitter {
         type_word(), [&] { return from.id(); }, [&](Id index) { return (as_word(index) < to).id; },
         [&] { return step.id(); }, write_body));
   }
-  // Writes `body()`, repeated as long as the flag in the variable holds.
+  // Writes `body(OpenBlock)`, repeated as long as the flag in the variable holds.
   template <class Body>
   void repeat_while(Id variable, Body body) {
     function_->repeat_while([&] { return load(type_bool(), variable); }, body);

@@ -1,5 +1,8 @@
+#include "codegen/kernel/expression_writer.h"
+
+#include <utility>
+
 #include "arithmetic/fold.h"
-#include "codegen/kernel/kernel_writer.h"
 #include "codegen/values/float_bits.h"
 
 namespace felsite::codegen {
@@ -7,17 +10,25 @@ namespace felsite::codegen {
 using ir::ExprKind;
 using ir::Type;
 
+ExpressionWriter::ExpressionWriter(const KernelPart& kernel, Variables& variables,
+                                   WriteStatements write_statements)
+    : KernelPart(kernel),
+      variables_(variables),
+      write_statements_(std::move(write_statements)),
+      subgroups_(kernel, variables),
+      op_functions_(program_.ops().size(), 0) {}
+
 // Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
 // What is made of literals only is computed here, by the reference's arithmetic: the folding in
 // drivers is where they differ from what their devices do.
-KernelWriter::Operand KernelWriter::evaluate_operand(ir::ExprId root) {
+Operand ExpressionWriter::evaluate_operand(ir::ExprId root) {
   const std::size_t bottom = operands_.size();
   for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
     const std::size_t arity = program_.operands(id).size();
     const std::size_t first = operands_.size() - arity;
     Operand result;
     if (program_.expr(id).kind == ExprKind::Var) {
-      result = read(program_.expr(id).ref);
+      result = variables_.read(program_.expr(id).ref);
     } else {
       result.literal = folded(id, std::span(operands_).subspan(first));
       if (!result.literal) {
@@ -25,7 +36,7 @@ KernelWriter::Operand KernelWriter::evaluate_operand(ir::ExprId root) {
         std::array<Value, 3> few;
         std::vector<Value> many(arity > few.size() ? arity : 0);
         const std::span<Value> values = many.empty() ? std::span(few).first(arity) : many;
-        for (std::size_t i = 0; i < arity; ++i) values[i] = emitted(operands_[first + i]);
+        for (std::size_t i = 0; i < arity; ++i) values[i] = operands_[first + i].emitted(e_);
         result.value = expression(id, values);
       }
     }
@@ -37,8 +48,8 @@ KernelWriter::Operand KernelWriter::evaluate_operand(ir::ExprId root) {
   return result;
 }
 
-std::optional<ir::Literal> KernelWriter::folded(ir::ExprId id,
-                                                std::span<const Operand> operands) const {
+std::optional<ir::Literal> ExpressionWriter::folded(ir::ExprId id,
+                                                    std::span<const Operand> operands) const {
   std::array<ir::Literal, 3> literals;
   if (operands.size() > literals.size()) return std::nullopt;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -48,14 +59,7 @@ std::optional<ir::Literal> KernelWriter::folded(ir::ExprId id,
   return arithmetic::fold(program_, id, std::span(literals).first(operands.size()));
 }
 
-const Value& KernelWriter::emitted(Operand& operand) {
-  if (!operand.value) {
-    operand.value = lower_literal(e_, operand.literal->type, operand.literal->bits);
-  }
-  return *operand.value;
-}
-
-Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
+Value ExpressionWriter::expression(ir::ExprId id, std::span<const Value> operands) {
   const ir::Expr& expr = program_.expr(id);
   const auto word = [](Word value) { return Value(Type::U32, value); };
   switch (expr.kind) {
@@ -78,7 +82,7 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
     case ExprKind::WorkgroupSize:
       return word(interface_.workgroup_size(expr.aux));
     case ExprKind::SubgroupLocalId:
-      return word(subgroup_lane());
+      return word(subgroups_.own_lane());
     case ExprKind::SubgroupSize:
       return word(e_.word(e_.mask().subgroup_size));
     case ExprKind::Binary:
@@ -100,9 +104,11 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
                              operands.back(), plan_.bounds.exprs[id]);
     }
     case ExprKind::SubgroupBallot:
+      return subgroups_.ballot(operands[0].flag());
     case ExprKind::SubgroupShuffle:
+      return subgroups_.shuffle(operands[0], operands[1].word());
     case ExprKind::SubgroupReduce:
-      return subgroup(expr, operands);
+      return subgroups_.reduce(expr.reduce(), operands[0]);
     case ExprKind::Call:
       return call(expr, operands);
   }
@@ -110,103 +116,12 @@ Value KernelWriter::expression(ir::ExprId id, std::span<const Value> operands) {
 }
 
 // check_segment has seen that the index is a literal.
-Word KernelWriter::supplied(std::uint32_t index) {
+Word ExpressionWriter::supplied(std::uint32_t index) {
   const bool inside = index < program_.buffer(*segment_.parameters).count;
   return inside ? interface_.supplied(index) : e_.word(0);
 }
 
-Value KernelWriter::from_parts(Type type, Id low, Id high) {
-  if (high != 0) return {type, wide(e_.as_word(low), e_.as_word(high))};
-  if (type == Type::Bool) return {type, e_.as_flag(low)};
-  if (is_wide_integer(type)) return {type, e_.as_wide(low)};
-  if (type == Type::F64) return {type, e_.as_double(low)};
-  if (ir::is_float(type)) return {type, e_.as_float(low)};
-  return {type, e_.as_word(low)};
-}
-
-// A pair comes out of a function as a vector.
-Value KernelWriter::from_vector(Type type, Id id) {
-  if (!is_wide_integer(type) || e_.has(Feature::Int64)) return from_parts(type, id, 0);
-  const Id low = e_.function().extract(e_.type_word(), {id, 0});
-  return from_parts(type, low, e_.function().extract(e_.type_word(), {id, 1}));
-}
-
-// Persistent: seen by all functions of the kernel.
-Id KernelWriter::new_variable(Id type, bool persistent) {
-  if (!persistent) return e_.function().local(type);
-  constexpr auto kPrivate = spv::StorageClass::Private;
-  return e_.module().variable(kPrivate, e_.module().type_pointer(kPrivate, type));
-}
-
-KernelWriter::Slot KernelWriter::new_slot(Type type, bool persistent) {
-  const bool per_turn = persistent && plan_.turns > 1;
-  const auto make = [&](Id part) {
-    return per_turn ? new_variable_per_turn(part) : new_variable(part, persistent);
-  };
-  const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
-  if (!pair) return {make(e_.type_of(type)), 0, per_turn};
-  const Id low = make(e_.type_word());
-  return {low, make(e_.type_word()), per_turn};
-}
-
-Value KernelWriter::load_slot(const Slot& slot, Type type) {
-  const auto part = [&](Id variable, Id part_type) {
-    return e_.load(part_type, slot.per_turn ? at_turn(variable, part_type) : variable);
-  };
-  if (slot.high == 0) return from_parts(type, part(slot.low, e_.type_of(type)), 0);
-  const Id low = part(slot.low, e_.type_word());
-  return from_parts(type, low, part(slot.high, e_.type_word()));
-}
-
-void KernelWriter::store_slot(const Slot& slot, const Value& value) {
-  const auto store = [&](Id variable, Id part_type, Id part) {
-    e_.store(slot.per_turn ? at_turn(variable, part_type) : variable, part);
-  };
-  if (slot.high == 0) return store(slot.low, e_.type_of(value.type), value.id());
-  store(slot.low, e_.type_word(), value.id());
-  store(slot.high, e_.type_word(), value.wide().high.id());
-}
-
-KernelWriter::Operand KernelWriter::read(ir::VarId variable) {
-  const Slot& slot = slots_[variable];
-  if (slot.low != 0) return {{}, load_slot(slot, program_.var(variable).type)};
-  return bound_[variable];
-}
-
-void KernelWriter::bind(ir::VarId variable, Operand operand) {
-  const ir::Variable& declared = program_.var(variable);
-  const bool persistent = plan_.runs.persistent[variable];
-  // A literal is the same in every function.
-  if (!declared.assigned && (!persistent || operand.literal)) {
-    bound_[variable] = std::move(operand);
-    return;
-  }
-  Slot& slot = slots_[variable];
-  if (slot.low == 0) {
-    slot = new_slot(declared.type, persistent);
-    e_.module().name(slot.low, program_.var_name(variable));
-  }
-  store_slot(slot, emitted(operand));
-}
-
-// A loop's variable in the entry point, which all invocations of the lane read.
-void KernelWriter::bind_for_all_turns(ir::VarId variable, Word value) {
-  if (plan_.turns == 1 || !plan_.runs.persistent[variable]) {
-    return bind(variable, {Type::U32, value});
-  }
-  Slot& slot = slots_[variable];
-  if (slot.low == 0) {
-    slot.low = new_variable(e_.type_word(), true);
-    e_.module().name(slot.low, program_.var_name(variable));
-  }
-  store_slot(slot, {Type::U32, value});
-}
-
-void KernelWriter::assign(ir::VarId variable, const Value& value) {
-  store_slot(slots_[variable], value);
-}
-
-Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) {
+Value ExpressionWriter::call(const ir::Expr& expr, std::span<const Value> operands) {
   std::vector<Id> arguments;
   for (const Value& operand : operands) {
     arguments.push_back(operand.id());
@@ -214,18 +129,18 @@ Value KernelWriter::call(const ir::Expr& expr, std::span<const Value> operands) 
   }
   const Id callee = op_function(expr.ref);
   const Id type = e_.type_of(expr.type);
-  return from_vector(expr.type, e_.function().call(type, {callee}, arguments));
+  return value_from_vector(e_, expr.type, e_.function().call(type, {callee}, arguments));
 }
 
 // An operation is a function of the module. It can call only those declared before it, so the
 // writing of one never comes back to it.
-Id KernelWriter::op_function(ir::OpId id) {
+Id ExpressionWriter::op_function(ir::OpId id) {
   if (op_functions_[id] != 0) return op_functions_[id];
   const ir::OpDecl& op = program_.ops()[id];
   std::vector<Id> types;
   for (std::uint32_t i = 0; i < op.param_count; ++i) {
     const Type type = program_.var(op.first_param + i).type;
-    const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+    const bool pair = is_held_as_pair(e_, type);
     types.insert(types.end(), pair ? 2 : 1, pair ? e_.type_word() : e_.type_of(type));
   }
   const auto write_body = [&](FunctionWriter& function, OpenBlock block) {
@@ -233,13 +148,13 @@ Id KernelWriter::op_function(ir::OpId id) {
     for (std::uint32_t i = 0; i < op.param_count; ++i) {
       const ir::VarId variable = op.first_param + i;
       const Type type = program_.var(variable).type;
-      const bool pair = is_wide_integer(type) && !e_.has(Feature::Int64);
+      const bool pair = is_held_as_pair(e_, type);
       const Id low = function.param(next++);
       const Id high = pair ? function.param(next++) : 0;
       e_.module().name(low, program_.var_name(variable));
-      bound_[variable] = {{}, from_parts(type, low, high)};
+      variables_.bind_parameter(variable, value_from_parts(e_, type, low, high));
     }
-    Flow end = statements(std::move(block), op.body);
+    Flow end = write_statements_(std::move(block), op.body);
     const Value result = evaluate(op.result);
     Id given = result.id();
     if (result.is_pair()) {
