@@ -107,8 +107,8 @@ void Buffers::declare_storage(ir::BufferId buffer, Storage& s) {
   m.decorate(s.variable, spv::Decoration::DescriptorSet, {0});
   m.decorate(s.variable, spv::Decoration::Binding, {interface_.binding(buffer)});
   if (!written) m.decorate(s.variable, spv::Decoration::NonWritable);
-  // What one invocation writes and another may read has to be seen: per access in Vulkan's memory
-  // model, per variable in the older one.
+  // What one invocation writes must become visible to another that reads it: that is said per
+  // access in Vulkan's memory model, and per variable in the older one.
   if (written && use_.invocations_communicate) {
     if (e_.has(Feature::MemoryModel)) {
       s.memory_operands = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
@@ -214,8 +214,8 @@ Value Buffers::load_unchecked(const Storage& s, Type element, Word index) {
   return {ir::info(element).loaded, word};
 }
 
-// The neighbours in the word may be changed by other invocations meanwhile, so the element's own
-// bits are cleared and set atomically. Several invocations that store one value leave that value.
+// Other invocations may change the neighbours in the word meanwhile, so the element's bits are
+// cleared and set atomically. Several invocations that store one value leave that value.
 void Buffers::store_in_word(const Storage& s, Type element, Word index, Word stored) {
   const Place place = place_in_word(s.layout, index);
   const Id to = pointer(s, place.unit);
@@ -261,7 +261,7 @@ bool Buffers::needs_check(const Storage& s, IndexBound bound, bool is_atomic) {
   return check == AccessCheck::Emitted;
 }
 
-// Element 0 is there even in an empty buffer, and what it holds is not used then.
+// Even an empty buffer has an element 0; what it holds is not used then.
 Value Buffers::load(ir::BufferId buffer, Word index, IndexBound bound) {
   const Storage& s = storage(buffer);
   const Type element = program_.buffer(buffer).element;

@@ -19,8 +19,8 @@ ExpressionWriter::ExpressionWriter(const KernelPart& kernel, Variables& variable
       op_functions_(program_.ops().size(), 0) {}
 
 // Rows stand in evaluation order, every operand before what uses it, so a stack is all it takes.
-// What is made of literals only is computed here, by the reference's arithmetic: the folding in
-// drivers is where they differ from what their devices do.
+// What is made of literals only is computed here, by the reference's arithmetic: the constant
+// folding of drivers differs from what their devices do.
 Operand ExpressionWriter::evaluate_operand(ir::ExprId root) {
   const std::size_t bottom = operands_.size();
   for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
@@ -32,7 +32,7 @@ Operand ExpressionWriter::evaluate_operand(ir::ExprId root) {
     } else {
       result.literal = folded(id, std::span(operands_).subspan(first));
       if (!result.literal) {
-        // Only calls have more; what is emitted for one may move the stack.
+        // Only calls have more than three. What a call emits may reallocate the stack.
         std::array<Value, 3> few;
         std::vector<Value> many(arity > few.size() ? arity : 0);
         const std::span<Value> values = many.empty() ? std::span(few).first(arity) : many;
@@ -132,8 +132,8 @@ Value ExpressionWriter::call(const ir::Expr& expr, std::span<const Value> operan
   return value_from_vector(e_, expr.type, e_.function().call(type, {callee}, arguments));
 }
 
-// An operation is a function of the module. It can call only those declared before it, so the
-// writing of one never comes back to it.
+// An operation becomes a function of the module. It can call only operations declared before it, so
+// writing one never comes back to itself.
 Id ExpressionWriter::op_function(ir::OpId id) {
   if (op_functions_[id] != 0) return op_functions_[id];
   const ir::OpDecl& op = program_.ops()[id];

@@ -28,7 +28,7 @@ class ExpressionWriter : KernelPart {
   Variables& variables_;
   WriteStatements write_statements_;  // of the body of an operation
   SubgroupLowering subgroups_;
-  std::vector<Operand> operands_;  // not yet used
+  std::vector<Operand> operands_;  // a stack of those that nothing has used yet
   std::vector<Id> op_functions_;   // by OpId
 };
 

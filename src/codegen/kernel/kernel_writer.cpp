@@ -54,7 +54,7 @@ Flow KernelWriter::write_program(OpenBlock block) {
   return block;
 }
 
-// What follows a construct that nothing comes out of is never reached, and not written.
+// What follows a construct that control never leaves is not written.
 Flow KernelWriter::statements(OpenBlock block, ir::NodeRange range) {
   Flow flow = std::move(block);
   for (ir::NodeId id = range.begin; id < range.end && flow; id = program_.node(id).end) {
@@ -154,8 +154,8 @@ Flow KernelWriter::loop(OpenBlock block, ir::NodeId id) {
   return flow;
 }
 
-// A trip of an unrolled loop, whose bounds are constants, is several of the body's; what is left
-// over follows it.
+// A trip of an unrolled loop, whose bounds are constants, holds several copies of the body. The
+// trips that are left over follow the loop.
 Flow KernelWriter::loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to) {
   const ir::Node& node = program_.node(id);
   const auto trip = [&](OpenBlock inside, Word index) {
@@ -194,7 +194,7 @@ Flow KernelWriter::loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to
   return flow;
 }
 
-// In a run, the caller learns that the invocation is through.
+// A run says to its caller that the invocation has returned.
 void KernelWriter::leave(OpenBlock block) {
   trips_.count_open_loops();
   if (plan_.runs.needed) {

@@ -10,15 +10,15 @@
 namespace felsite::codegen {
 namespace {
 
-// Known where the size is fixed and the lanes are a row, which is how folded ones stand.
+// Known if the size is fixed and the lanes are a row, as those of a folded grid are.
 bool is_one_subgroup(const Segment& segment, const Plan& plan, const Capabilities& mask) {
   const auto& size = segment.program.workgroup_size();
   return segment.one_workgroup && (plan.folding || size[1] * size[2] == 1) &&
          mask.has(Feature::LinearSubgroups) && plan.lanes <= mask.subgroup_size;
 }
 
-// Analyses first: each looks at the IR alone and leaves plain data. Then what cannot be done is
-// refused, and from there on nothing can fail but the device's limits.
+// The analyses come first: each reads the IR alone and makes plain data. Then what cannot be
+// lowered is refused; from there on only the device's limits can fail.
 Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
                const Capabilities& mask) {
   const ir::Program& program = segment.program;
@@ -78,7 +78,7 @@ void declare_modes(Emitter& e) {
           spv::ExecutionMode::RoundingModeRTE, 64);
 }
 
-// As masks take it; beyond, sizes are no sizes.
+// The largest that a mask accepts.
 constexpr std::uint32_t kLargestSubgroup = 128;
 
 Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
@@ -99,7 +99,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
     return std::unexpected(ir::to_error(findings, program.name()));
   }
   FELSITE_CHECK(check_segment(segment));
-  // Asked only about what concerns several invocations at once.
+  // Only what concerns several invocations at once depends on uniformity.
   const ir::Facts& facts = program.facts();
   const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
   const ir::UniformityMap uniformity =

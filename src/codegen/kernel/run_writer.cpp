@@ -4,7 +4,7 @@ namespace felsite::codegen {
 
 using ir::NodeKind;
 
-// Whether the invocation at work has not returned yet: where that is kept.
+// The variable that says whether the current invocation has not returned yet.
 Id RunWriter::running() {
   return plan_.turns > 1 ? variables_.at_turn(running_, e_.type_bool()) : running_;
 }
@@ -26,7 +26,7 @@ void RunWriter::start_running() {
   e_.module().name(running_, "running");
 }
 
-// For each invocation of the lane that still runs.
+// Writes `body()` for each invocation of the lane that still runs.
 template <class Body>
 void RunWriter::while_running(Body body) {
   const auto act = [&] { e_.when(e_.as_flag(e_.load(e_.type_bool(), running())), body); };
@@ -109,7 +109,7 @@ Word RunWriter::word_of(ir::ExprId root) {
   return select(value.flag(), e_.word(1), e_.word(0));
 }
 
-// Ids are those of the turn in which a function is called.
+// In a function, so that ids are those of the turn in which it is called.
 Word RunWriter::word_at_turn(ir::ExprId root) {
   const Id function =
       e_.write_function("agreed", e_.type_word(), {}, [&](FunctionWriter& f, OpenBlock block) {

@@ -57,7 +57,7 @@ Value SubgroupLowering::native_ballot(Flag condition) {
   return {Type::U64, wide(low, high)};
 }
 
-// The value that an active lane has; words are shuffled, whatever the type is held in.
+// The value of an active lane. Words are shuffled, whatever holds the type.
 Value SubgroupLowering::lane_value(const Value& value, Word lane) {
   e_.module().need(spv::Capability::GroupNonUniformShuffle);
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
@@ -88,8 +88,8 @@ Value SubgroupLowering::native_shuffle(const Value& value, Word lane) {
   return lower_select(readable, lane_value(value, safe), lower_literal(e_, value.type, 0));
 }
 
-// Words by one instruction; everything else lane by lane, which for floats is also the order that
-// is asked for.
+// Words are reduced by one instruction, everything else lane by lane, which for floats is the order
+// that the IR demands.
 Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
   const Type type = value.type;
   const bool is_word = type == Type::U32 || type == Type::I32 || type == Type::Bool;
@@ -111,7 +111,7 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
   const Word width = e_.word(e_.mask().subgroup_size);
   const Word ended = e_.repeat(e_.word(0), width, e_.word(1), [&](Word lane) {
     const Flag is_active = (low_word(active >> lane) & 1U) != 0U;
-    // An inactive lane may not be read, so this one is read in its stead, and not used.
+    // An inactive lane may not be read, so this lane's own value is read instead, and not used.
     const Value next = lane_value(value, select(is_active, lane, own_lane()));
     const Flag first = !e_.as_flag(e_.load(e_.type_bool(), begun));
     const Value so_far = variables_.load(sum, type);
@@ -124,7 +124,7 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
   return variables_.load(sum, type);
 }
 
-// Everyone's value, in workgroup memory; all invocations come here together.
+// Puts the value of each invocation into workgroup memory. All invocations reach this together.
 void SubgroupLowering::exchange(const Value& value) {
   if (exchange_memory_ == 0) {
     std::uint32_t invocations = 1;
@@ -162,7 +162,8 @@ Value SubgroupLowering::exchanged(Type type, Word invocation) {
   return {type, low};
 }
 
-// `body(lane, invocation)` for the lanes there are: the last subgroup of a workgroup may be short.
+// Writes `body(lane, invocation)` for the lanes of the subgroup: the last one of a workgroup may be
+// short.
 template <class Body>
 void SubgroupLowering::each_lane(Body body) {
   const Word base = interface_.local_index() - own_lane();

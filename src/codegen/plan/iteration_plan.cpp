@@ -11,7 +11,7 @@ namespace {
 using ir::NodeId;
 using ir::NodeKind;
 
-// Each takes a word of workgroup memory and is looked at behind each iteration.
+// Each takes a word of workgroup memory, which is read after each iteration.
 constexpr std::uint32_t kMostCounted = 64;
 
 bool has_literal_bounds(const ir::Program& program, NodeId loop) {
@@ -20,7 +20,7 @@ bool has_literal_bounds(const ir::Program& program, NodeId loop) {
   });
 }
 
-// Trips of a loop in which the lanes share `count` elements, with the look that ends it.
+// Trips of a loop in which the lanes share `count` elements, with the test that ends it.
 std::uint64_t shared_trips(std::uint64_t count, std::uint64_t lanes) { return count / lanes + 2; }
 
 // Trips of the loops that the lowering adds to statements: for subgroup operations, which go lane
@@ -60,7 +60,7 @@ IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask) 
   plan.counted.assign(program.nodes().size(), 0);
   plan.limited = mask.loop_budget != 0;
   if (!plan.limited) return plan;
-  plan.one_each = has_untold_loops(program);
+  plan.one_each = has_uncounted_loops(program);
   if (plan.one_each) return plan;
   plan.hidden_trips = find_hidden_trips(program, mask.subgroup_size);
   for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {

@@ -8,7 +8,7 @@
 
 namespace felsite::codegen {
 
-// What is known of an index (index_bounds.cpp finds it out).
+// What index_bounds.cpp knows of an index.
 enum class IndexBound : std::uint8_t {
   Unknown,
   Small,   // so far from 2^32 that no address computed from it wraps around
@@ -25,13 +25,12 @@ constexpr AccessCheck choose_access_check(IndexBound bound, bool is_atomic, bool
   return by_device ? AccessCheck::Device : AccessCheck::Emitted;
 }
 
-// What the whole program does, as far as memory accesses depend on it.
 struct MemoryUse {
   std::vector<bool> written;                    // by BufferId
   std::vector<ir::BufferId> workgroup_buffers;  // those in use
   bool invocations_communicate = false;         // there are barriers or atomics
-  bool workgroup_memory = false;                // there is some, be it the lowering's own
-  bool one_subgroup = false;                    // the workgroup is one: its lanes go together
+  bool workgroup_memory = false;                // there is some; it may be the lowering's
+  bool one_subgroup = false;  // the workgroup is one subgroup: its lanes run together
 };
 
 }  // namespace felsite::codegen

@@ -24,7 +24,7 @@ class FirstAccesses {
   bool is_filled(ir::BufferId buffer) const { return fates_[buffer] == Fate::Filled; }
 
  private:
-  // Statements that every invocation runs, in their order. False where that ends.
+  // Goes through statements that every invocation runs, in their order. False where that ends.
   bool follow(ir::NodeRange nodes) {
     for (NodeId id = nodes.begin; id < nodes.end; id = program_.node(id).end) {
       const NodeKind kind = program_.node(id).kind;
@@ -35,14 +35,14 @@ class FirstAccesses {
       see_all({id, program_.node(id).end});
       if (kind == NodeKind::Let) name(id);
       if (kind == NodeKind::Store) store(id);
-      // From here on some invocations may not come along, or come again.
+      // From here on some invocations may be missing, or come more than once.
       if (kind != NodeKind::Store && kind != NodeKind::Let && kind != NodeKind::Assign)
         return false;
     }
     return true;
   }
 
-  // What the nodes read, or change in another way than by a store of their own.
+  // Marks what the nodes read, or change other than by a plain store.
   void see_all(ir::NodeRange nodes) {
     for (NodeId id = nodes.begin; id < nodes.end; ++id) {
       for (const ir::ExprId root : program_.expressions(id)) {

@@ -19,8 +19,8 @@
 
 namespace felsite::codegen {
 
-// Functions of the module that programs do not declare: the expansions too long to repeat. One for
-// each kind and type that is used.
+// Functions that the lowering adds to the module, since their bodies are too long to repeat: one
+// for each kind and type in use.
 enum class Helper : std::uint8_t {
   Divide,
   SquareRoot,

@@ -27,7 +27,7 @@ Bits lesser(Bits a, Bits b) {
 }
 
 // An estimate of a number from 1 to below 2, as an integer with one bit more than a significand.
-// Outside that range it is brought back into it, and is the better for it.
+// An estimate outside that range is moved to its bound, which is nearer to the truth.
 template <class F>
 BitsOf<F> estimate_as_integer(F estimate) {
   using Layout = FloatLayout<F>;

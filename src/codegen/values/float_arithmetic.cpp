@@ -70,7 +70,7 @@ F fused(F a, F b, F c) {
   return a.emitter->exact() ? exact_fma(a, b, c) : through_glsl(GLSLstd450Fma, {a, b, c});
 }
 
-// What was computed in f32, rounded to the type it is for.
+// A value that was computed in f32, rounded to its type.
 Value rounded(Type type, Float x) {
   if (type == Type::F16) return {type, rounded_to_half(x)};
   if (type == Type::BF16) return {type, rounded_to_brain(x)};
