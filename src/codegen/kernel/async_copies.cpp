@@ -69,9 +69,9 @@ void AsyncCopies::wait(ir::NodeId id) {
                                                [](const Copy& c) { return c.tag; });
   for (const Copy& copy : waited) {
     const ir::Node& node = program_.node(copy.node);
-    e_.when(e_.as_flag(e_.load(e_.type_bool(), copy.pending)), [&] {
+    e_.when(e_.load_flag(copy.pending), [&] {
       e_.store(copy.pending, e_.flag(false).id);
-      const Word to = e_.as_word(e_.load(e_.type_word(), copy.index));
+      const Word to = e_.load_word(copy.index);
       each_element(node.extra, [&](Word i) {
         const auto kept = [&](std::size_t part) {
           return e_.load(copy.part_type,

@@ -101,7 +101,7 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   Word found;
   e_.function().do_while(
       [&] {
-        before = e_.as_word(e_.load(e_.type_word(), seen));
+        before = e_.load_word(seen);
         const Value old = value_from_bits(e_, Type::F32, before);
         const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
         found = e_.as_word(e_.function().atomic(AtomicOp::CompareExchange, false, e_.type_word(),

@@ -149,7 +149,7 @@ Id Buffers::workgroup_word(Id array, Word index) {
 
 Word Buffers::load_workgroup_word(Id array, Word index) {
   const Id from = workgroup_word(array, index);
-  if (!e_.has(Feature::MemoryModel)) return e_.as_word(e_.load(e_.type_word(), from));
+  if (!e_.has(Feature::MemoryModel)) return e_.load_word(from);
   return e_.as_word(e_.function().load(
       e_.type_word(), {from, as_operand(spv::MemoryAccessMask::NonPrivatePointer)}));
 }
@@ -239,7 +239,7 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
   }
   Word word;
   if (element == Type::Bool) {
-    word = select(value.flag(), e_.word(1), e_.word(0));
+    word = zero_or_one(value.flag());
   } else {
     word = ir::is_float(element) ? word_bits_of_value(value) : value.word();
   }

@@ -94,8 +94,7 @@ Word Interface::number() {
   FunctionWriter& f = e_.function();
   Id& known = f.cached(static_cast<std::size_t>(Slot::Number) * 3);
   if (known == 0) {
-    known = f.at_start(
-        [&] { return folding_->number(lane, e_.as_word(e_.load(e_.type_word(), turn_))).id(); });
+    known = f.at_start([&] { return folding_->number(lane, e_.load_word(turn_)).id(); });
   }
   return e_.as_word(known);
 }
@@ -239,8 +238,8 @@ Id Interface::write_report(const char* name, std::span<const Id> params, More mo
   return e_.write_function(name, e_.type_void(), params, [&](FunctionWriter& f, OpenBlock block) {
     const Word length = status_length();
     const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
-    Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
-    if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
+    Flag counts = e_.load_word(closed_word) == 0U;
+    if (closed_ != 0) counts = counts && !e_.load_flag(closed_);
     e_.when(counts, [&] {
       const Word key = status_key();
       const Word before = raise_status(e_.word(StatusWords::kKey), key);

@@ -58,11 +58,11 @@ void IterationWriter::write() {
     });
     e_.when(interface_.local_index() == 0U, [&] {
       // Nothing is left to do where nothing changes any more.
-      const Flag converged = flag_in(converged_);
-      set_control(0, select(converged, e_.word(0), word_in(left_)));
-      set_control(1, ran_before + word_in(ran_));
-      e_.when(flag_in(converged_), [&] { set_control(2, e_.word(1)); });
-      set_control(3, word_in(spent_));
+      const Flag converged = e_.load_flag(converged_);
+      set_control(0, select(converged, e_.word(0), e_.load_word(left_)));
+      set_control(1, ran_before + e_.load_word(ran_));
+      e_.when(e_.load_flag(converged_), [&] { set_control(2, e_.word(1)); });
+      set_control(3, e_.load_word(spent_));
     });
   });
 }
@@ -98,8 +98,8 @@ Flow IterationWriter::write_iteration(OpenBlock block) {
 
 void IterationWriter::end_iteration() {
   buffers_.barrier();
-  const Word left = word_in(left_) - 1U;
-  const Word ran = word_in(ran_) + 1U;
+  const Word left = e_.load_word(left_) - 1U;
+  const Word ran = e_.load_word(ran_) + 1U;
   e_.store(left_, left.id());
   e_.store(ran_, ran.id());
   Flag goes_on = left != 0U && ran < loop_.most;
@@ -119,7 +119,7 @@ void IterationWriter::end_iteration() {
       const Word changed = buffers_.load_workgroup_word(changes_, turn_of_changes());
       e_.store(converged_, (changed == 0U).id);
     }
-    goes_on = goes_on && !flag_in(converged_);
+    goes_on = goes_on && !e_.load_flag(converged_);
   }
   if (plan_.iterations.limited) goes_on = goes_on && fits_another_iteration(ran);
   e_.store(goes_on_, goes_on.id);
@@ -128,7 +128,7 @@ void IterationWriter::end_iteration() {
 // The last iteration that may run leaves its changes to be seen.
 void IterationWriter::check_changes() {
   const ir::BufferId changed = *loop_.changed;
-  const Word left = word_in(left_);
+  const Word left = e_.load_word(left_);
   const Word turn = turn_of_changes();
   const auto load = [&](Word index) {
     return buffers_.load(changed, index, IndexBound::Proven).word();
@@ -167,7 +167,7 @@ void IterationWriter::check_changes() {
 // Where several lanes publish changes, two words take turns: one is zeroed while the other is in
 // use.
 Word IterationWriter::turn_of_changes() {
-  return plan_.iterations.changes == ChangeCheck::Shared ? word_in(ran_) & 1U : e_.word(0);
+  return plan_.iterations.changes == ChangeCheck::Shared ? e_.load_word(ran_) & 1U : e_.word(0);
 }
 
 // Trips that are counted may become more with the next iteration, so half of the budget is kept for

@@ -27,8 +27,6 @@ class IterationWriter : KernelPart {
   void check_changes();
   Flag fits_another_iteration(Word ran);
   Word turn_of_changes();
-  Word word_in(Id variable) { return e_.as_word(e_.load(e_.type_word(), variable)); }
-  Flag flag_in(Id variable) { return e_.as_flag(e_.load(e_.type_bool(), variable)); }
   template <class Body>
   void each_shared(ir::BufferId buffer, Body body);
 

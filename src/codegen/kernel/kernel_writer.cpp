@@ -11,17 +11,16 @@ using ir::NodeKind;
 KernelWriter::KernelWriter(const KernelPart& kernel)
     : KernelPart(kernel),
       variables_(kernel),
-      expressions_(kernel, variables_,
-                   [this](OpenBlock block, ir::NodeRange range) {
-                     return statements(std::move(block), range);
-                   }),
+      expressions_(kernel, variables_, statement_writer()),
       copies_(kernel, variables_),
       traps_(kernel),
       trips_(kernel, variables_),
-      runs_(kernel, variables_, expressions_, traps_, trips_,
-            [this](OpenBlock block, ir::NodeRange range) {
-              return statements(std::move(block), range);
-            }) {}
+      runs_(kernel, variables_, expressions_, traps_, trips_, statement_writer()) {}
+
+WriteStatements KernelWriter::statement_writer() {
+  return
+      [this](OpenBlock block, ir::NodeRange range) { return statements(std::move(block), range); };
+}
 
 Id KernelWriter::write() {
   return e_.write_function(program_.name(), e_.type_void(), {},

@@ -19,6 +19,7 @@ class KernelWriter : KernelPart {
   std::vector<std::string> take_trap_tags() { return traps_.take_tags(); }
 
  private:
+  WriteStatements statement_writer();
   Flow write_entry(OpenBlock block);
   Flow write_program(OpenBlock block);
   Flow statements(OpenBlock block, ir::NodeRange range);

@@ -29,7 +29,7 @@ void RunWriter::start_running() {
 // Writes `body()` for each invocation of the lane that still runs.
 template <class Body>
 void RunWriter::while_running(Body body) {
-  const auto act = [&] { e_.when(e_.as_flag(e_.load(e_.type_bool(), running())), body); };
+  const auto act = [&] { e_.when(e_.load_flag(running()), body); };
   if (plan_.turns == 1) return act();
   const Word turns = e_.word(plan_.turns);
   const Word ended = e_.repeat(e_.word(0), turns, e_.word(1), [&](Word turn) {
@@ -106,7 +106,7 @@ Word RunWriter::agreed(ir::ExprId root) {
 Word RunWriter::word_of(ir::ExprId root) {
   const Value value = expressions_.evaluate(root);
   if (value.type != ir::Type::Bool) return value.word();
-  return select(value.flag(), e_.word(1), e_.word(0));
+  return zero_or_one(value.flag());
 }
 
 // In a function, so that ids are those of the turn in which it is called.

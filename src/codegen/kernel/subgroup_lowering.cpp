@@ -7,25 +7,9 @@ using ir::Type;
 
 namespace {
 
-ir::BinaryOp binary_of(ReduceOp op, Type type) {
-  const bool logical = type == Type::Bool;
-  switch (op) {
-    case ReduceOp::Add:
-      return ir::BinaryOp::Add;
-    case ReduceOp::Mul:
-      return ir::BinaryOp::Mul;
-    case ReduceOp::Min:
-      return ir::BinaryOp::Min;
-    case ReduceOp::Max:
-      return ir::BinaryOp::Max;
-    case ReduceOp::And:
-      return logical ? ir::BinaryOp::And : ir::BinaryOp::BitAnd;
-    case ReduceOp::Or:
-      return logical ? ir::BinaryOp::Or : ir::BinaryOp::BitOr;
-    case ReduceOp::Xor:
-      return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
-  }
-  return ir::BinaryOp::Add;
+Value combined(ReduceOp op, const Value& a, const Value& b) {
+  const ir::ReduceOpInfo& info = ir::info(op);
+  return lower_binary(a.type == Type::Bool ? info.on_bools : info.combine, a, b);
 }
 
 }  // namespace
@@ -71,7 +55,7 @@ Value SubgroupLowering::lane_value(const Value& value, Word lane) {
   };
   const Type type = value.type;
   if (type == Type::Bool) {
-    return {type, shuffled(select(value.flag(), e_.word(1), e_.word(0))) != 0U};
+    return {type, shuffled(zero_or_one(value.flag())) != 0U};
   }
   if (is_wide_integer(type)) return {type, shuffled_wide(value.wide())};
   if (type == Type::F64)
@@ -97,8 +81,7 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
     e_.module().need(spv::Capability::GroupNonUniform);
     e_.module().need(spv::Capability::GroupNonUniformArithmetic);
     const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
-    const Word operand =
-        type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
+    const Word operand = type == Type::Bool ? zero_or_one(value.flag()) : value.word();
     const Word result = e_.as_word(
         e_.function().group_reduce(op, is_signed(type), e_.type_word(), scope.id(), operand.id()));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
@@ -113,10 +96,9 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
     const Flag is_active = (low_word(active >> lane) & 1U) != 0U;
     // An inactive lane may not be read, so this lane's own value is read instead, and not used.
     const Value next = lane_value(value, select(is_active, lane, own_lane()));
-    const Flag first = !e_.as_flag(e_.load(e_.type_bool(), begun));
+    const Flag first = !e_.load_flag(begun);
     const Value so_far = variables_.load(sum, type);
-    const Value combined = lower_binary(binary_of(op, type), so_far, next);
-    const Value extended = lower_select(first, next, combined);
+    const Value extended = lower_select(first, next, combined(op, so_far, next));
     variables_.store(sum, lower_select(is_active, extended, so_far));
     e_.store(begun, (!first || is_active).id);
   });
@@ -134,7 +116,7 @@ void SubgroupLowering::exchange(const Value& value) {
   Word low;
   Word high = e_.word(0);
   if (value.type == Type::Bool) {
-    low = select(value.flag(), e_.word(1), e_.word(0));
+    low = zero_or_one(value.flag());
   } else if (is_wide_integer(value.type) || value.type == Type::F64) {
     const Wide both = value.type == Type::F64 ? codegen::bits(value.real64()) : value.wide();
     low = low_word(both);
@@ -180,7 +162,7 @@ Value SubgroupLowering::emulated_ballot(Flag condition) {
   variables_.store(votes, lower_literal(e_, Type::U64, 0));
   each_lane([&](Word lane, Word invocation) {
     const Flag vote = exchanged(Type::Bool, invocation).flag();
-    const Wide bit = widen(select(vote, e_.word(1), e_.word(0))) << lane;
+    const Wide bit = widen(zero_or_one(vote)) << lane;
     variables_.store(votes, {Type::U64, variables_.load(votes, Type::U64).wide() | bit});
   });
   return variables_.load(votes, Type::U64);
@@ -203,8 +185,7 @@ Value SubgroupLowering::emulated_reduce(ReduceOp op, const Value& value) {
   each_lane([&](Word lane, Word invocation) {
     const Value next = exchanged(value.type, invocation);
     const Value so_far = variables_.load(sum, value.type);
-    const Value combined = lower_binary(binary_of(op, value.type), so_far, next);
-    variables_.store(sum, lower_select(lane == 0U, next, combined));
+    variables_.store(sum, lower_select(lane == 0U, next, combined(op, so_far, next)));
   });
   return variables_.load(sum, value.type);
 }

@@ -36,7 +36,7 @@ void TrapReports::end_segment_at(ir::NodeId id) {
 // next one before all have read that.
 void TrapReports::close_reports() {
   if (!trapped_in_segment_) return;
-  const Flag before = e_.as_flag(e_.load(e_.type_bool(), closed_));
+  const Flag before = e_.load_flag(closed_);
   e_.store(closed_, (before || interface_.has_report()).id);
   buffers_.barrier();
   trapped_in_segment_ = false;

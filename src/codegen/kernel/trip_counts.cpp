@@ -28,7 +28,7 @@ void TripCounts::count(ir::NodeId loop, Word from, Word to) {
   if (plan_.iterations.counted_loops == 0 || plan_.iterations.counted[loop] == 0) return;
   const Word trips = to - from;
   const Id count = counts_[plan_.iterations.counted[loop] - 1];
-  const Word before = e_.as_word(e_.load(e_.type_word(), count));
+  const Word before = e_.load_word(count);
   e_.store(count, select(before < trips, trips, before).id());
 }
 
@@ -40,8 +40,8 @@ void TripCounts::count_open_loops() {
 // A count is published only when it grows, which soon stops.
 void TripCounts::share() {
   for (std::uint32_t i = 0; i < plan_.iterations.counted_loops; ++i) {
-    const Word count = e_.as_word(e_.load(e_.type_word(), counts_[i]));
-    const Word before = e_.as_word(e_.load(e_.type_word(), published_[i]));
+    const Word count = e_.load_word(counts_[i]);
+    const Word before = e_.load_word(published_[i]);
     e_.when(before < count, [&] {
       e_.store(published_[i], count.id());
       const Id place = buffers_.workgroup_word(shared_, e_.word(i));

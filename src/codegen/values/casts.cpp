@@ -98,8 +98,7 @@ Value lower_cast(Type to, Value a) {
   if (to == Type::Bool) return to_bool(a);
   if (a.type == Type::Bool) {
     if (ir::is_float(to)) return bool_to_float(to, a.flag());
-    Emitter& e = a.emitter();
-    return lower_cast(to, {Type::U32, select(a.flag(), e.word(1), e.word(0))});
+    return lower_cast(to, {Type::U32, zero_or_one(a.flag())});
   }
   if (!ir::is_float(a.type)) {
     return ir::is_float(to) ? integer_to_any_float(to, a) : integer_to_integer(to, a);

@@ -84,6 +84,8 @@ class Emitter {
   Id emit_float(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands);
   Id glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands);
   Id load(Id type, Id pointer) { return function_->load(type, {pointer}); }
+  Word load_word(Id pointer) { return as_word(load(type_word(), pointer)); }
+  Flag load_flag(Id pointer) { return as_flag(load(type_bool(), pointer)); }
   void store(Id pointer, Id value) { function_->store({pointer, value}); }
 
   // Writes `body()` under the condition.

@@ -12,12 +12,6 @@ F number(Emitter& e, typename FloatLayout<F>::Number value) {
   return e.number(value);
 }
 
-template <class F>
-F through_glsl(GLSLstd450 instruction, F x) {
-  Emitter& e = *x.emitter;
-  return {&e, e.glsl(instruction, e.type_of(FloatLayout<F>::kType), {x.id})};
-}
-
 // A zero result takes the sign of the operand. Other results have it already.
 template <class F>
 F with_sign_of(F x, F result) {
