@@ -145,6 +145,8 @@ struct ReduceOpInfo {
   ReduceOp op;
   std::string_view name;
   TypeSet operands;
+  BinaryOp combine;   // of two values
+  BinaryOp on_bools;  // the same for bools
 };
 
 struct OrderingInfo {

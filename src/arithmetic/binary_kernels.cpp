@@ -31,11 +31,6 @@ constexpr auto kBinaryTable = []<std::size_t... index>(std::index_sequence<index
 }
 (std::make_index_sequence<ir::kBinaryOpCount>());
 
-template <BinaryOp op>
-void run_bool(void* result, const void* a, const void* b, std::size_t lanes) {
-  run_binary<op, Type::U32>(result, a, b, lanes);
-}
-
 }  // namespace
 
 BinaryKernel binary_kernel(BinaryOp op, Type type) {
@@ -44,24 +39,8 @@ BinaryKernel binary_kernel(BinaryOp op, Type type) {
 }
 
 BinaryKernel reduce_kernel(ir::ReduceOp op, Type type) {
-  const bool is_bool = type == Type::Bool;  // 0 or 1, so comparing bits works
-  switch (op) {
-    case ir::ReduceOp::Add:
-      return binary_kernel(BinaryOp::Add, type);
-    case ir::ReduceOp::Mul:
-      return binary_kernel(BinaryOp::Mul, type);
-    case ir::ReduceOp::Min:
-      return binary_kernel(BinaryOp::Min, type);
-    case ir::ReduceOp::Max:
-      return binary_kernel(BinaryOp::Max, type);
-    case ir::ReduceOp::And:
-      return is_bool ? &run_bool<BinaryOp::BitAnd> : binary_kernel(BinaryOp::BitAnd, type);
-    case ir::ReduceOp::Or:
-      return is_bool ? &run_bool<BinaryOp::BitOr> : binary_kernel(BinaryOp::BitOr, type);
-    case ir::ReduceOp::Xor:
-      return is_bool ? &run_bool<BinaryOp::BitXor> : binary_kernel(BinaryOp::BitXor, type);
-  }
-  return nullptr;
+  const ir::ReduceOpInfo& info = ir::kReduceOps[static_cast<std::size_t>(op)];
+  return binary_kernel(type == Type::Bool ? info.on_bools : info.combine, type);
 }
 
 }  // namespace felsite::arithmetic

@@ -108,13 +108,13 @@ inline constexpr std::array<AtomicOpInfo, kAtomicOpCount> kAtomicOps{{
 }};
 
 inline constexpr std::array<ReduceOpInfo, kReduceOpCount> kReduceOps{{
-    {ReduceOp::Add, "add", kNumericTypes},
-    {ReduceOp::Mul, "mul", kNumericTypes},
-    {ReduceOp::Min, "min", kNumericTypes},
-    {ReduceOp::Max, "max", kNumericTypes},
-    {ReduceOp::And, "and", kIntegerTypes | Type::Bool},
-    {ReduceOp::Or, "or", kIntegerTypes | Type::Bool},
-    {ReduceOp::Xor, "xor", kIntegerTypes | Type::Bool},
+    {ReduceOp::Add, "add", kNumericTypes, BinaryOp::Add, BinaryOp::Add},
+    {ReduceOp::Mul, "mul", kNumericTypes, BinaryOp::Mul, BinaryOp::Mul},
+    {ReduceOp::Min, "min", kNumericTypes, BinaryOp::Min, BinaryOp::Min},
+    {ReduceOp::Max, "max", kNumericTypes, BinaryOp::Max, BinaryOp::Max},
+    {ReduceOp::And, "and", kIntegerTypes | Type::Bool, BinaryOp::BitAnd, BinaryOp::And},
+    {ReduceOp::Or, "or", kIntegerTypes | Type::Bool, BinaryOp::BitOr, BinaryOp::Or},
+    {ReduceOp::Xor, "xor", kIntegerTypes | Type::Bool, BinaryOp::BitXor, BinaryOp::Ne},
 }};
 
 inline constexpr std::array<OrderingInfo, kOrderingCount> kOrderings{{

@@ -17,7 +17,7 @@ constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
 }  // namespace
 
 // Between invocations of one dispatch: in Vulkan's memory model the queue family is enough, and
-// device scope would be a feature of its own.
+// device scope would need another feature.
 Word Buffers::atomic_scope(const Storage& s) const {
   if (s.storage == StorageClass::Workgroup) return e_.word(as_operand(spv::Scope::Workgroup));
   const bool vulkan_model = e_.has(Feature::MemoryModel);
@@ -58,7 +58,7 @@ Word Buffers::atomic_semantics(Ordering ordering) const {
   return e_.word(order | memory_classes() | visibility);
 }
 
-// Where a subgroup is all there is to wait for, a driver need not stop and resume the workgroup.
+// If the workgroup is one subgroup, a driver need not stop and resume the workgroup.
 void Buffers::barrier() {
   const Word workgroup = e_.word(as_operand(spv::Scope::Workgroup));
   const Word waits = use_.one_subgroup ? e_.word(as_operand(spv::Scope::Subgroup)) : workgroup;
@@ -87,8 +87,8 @@ void Buffers::zero_workgroup_memory(std::span<const ir::BufferId> buffers) {
   if (!buffers.empty()) barrier();
 }
 
-// The device's own addition of floats may round or flush otherwise, so the sum is formed here and
-// exchanged, until nobody came between.
+// The device's addition of floats may round or flush differently, so the sum is computed here and
+// exchanged, again until no other invocation interferes.
 Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) {
   const Id place = pointer(s, index);
   const Word scope = atomic_scope(s);
@@ -101,7 +101,7 @@ Id Buffers::add_float_exactly(const Storage& s, Word index, const Value& value) 
   Word found;
   e_.function().do_while(
       [&] {
-        before = e_.as_word(e_.load(e_.type_word(), seen));
+        before = e_.load_word(seen);
         const Value old = value_from_bits(e_, Type::F32, before);
         const Value sum = lower_binary(ir::BinaryOp::Add, old, value);
         found = e_.as_word(e_.function().atomic(AtomicOp::CompareExchange, false, e_.type_word(),

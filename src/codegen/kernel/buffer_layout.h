@@ -10,7 +10,7 @@ namespace felsite::codegen {
 
 enum class Layout : std::uint8_t {
   Words,     // a 32-bit element, or in workgroup memory a narrow one, in a word each
-  Floats,    // f32 as floats: fast mode, where no bit is looked at
+  Floats,    // f32 as floats: fast mode, where nothing depends on single bits
   Wides,     // 64 bits, natively
   Pairs,     // 64 bits in two words
   Bytes,     // 8 bits, natively

@@ -97,8 +97,8 @@ void Buffers::declare_storage(ir::BufferId buffer, Storage& s) {
   m.decorate(s.variable, spv::Decoration::DescriptorSet, {0});
   m.decorate(s.variable, spv::Decoration::Binding, {interface_.binding(buffer)});
   if (!written) m.decorate(s.variable, spv::Decoration::NonWritable);
-  // What one invocation writes and another may read has to be seen: per access in Vulkan's memory
-  // model, per variable in the older one.
+  // What one invocation writes must become visible to another that reads it: that is said per
+  // access in Vulkan's memory model, and per variable in the older one.
   if (written && use_.invocations_communicate) {
     if (e_.has(Feature::MemoryModel)) {
       s.memory_operands = as_operand(spv::MemoryAccessMask::NonPrivatePointer);
@@ -139,7 +139,7 @@ Id Buffers::workgroup_word(Id array, Word index) {
 
 Word Buffers::load_workgroup_word(Id array, Word index) {
   const Id from = workgroup_word(array, index);
-  if (!e_.has(Feature::MemoryModel)) return e_.as_word(e_.load(e_.type_word(), from));
+  if (!e_.has(Feature::MemoryModel)) return e_.load_word(from);
   return e_.as_word(e_.function().load(
       e_.type_word(), {from, as_operand(spv::MemoryAccessMask::NonPrivatePointer)}));
 }
@@ -148,6 +148,12 @@ void Buffers::store_workgroup_word(Id array, Word index, Word value) {
   const Id to = workgroup_word(array, index);
   if (!e_.has(Feature::MemoryModel)) return e_.store(to, value.id());
   e_.function().store({to, value.id(), as_operand(spv::MemoryAccessMask::NonPrivatePointer)});
+}
+
+void Buffers::publish_workgroup_word(Id array, Word index, Word value) {
+  const Id to = workgroup_word(array, index);
+  const Word scope = e_.word(as_operand(spv::Scope::Workgroup));
+  e_.function().atomic_store({to, scope.id(), e_.word(0).id(), value.id()});
 }
 
 Id Buffers::pointer(const Storage& s, Word unit) {
@@ -198,8 +204,8 @@ Value Buffers::load_unchecked(const Storage& s, Type element, Word index) {
   return {ir::info(element).loaded, word};
 }
 
-// The neighbours in the word may be changed by other invocations meanwhile, so the element's own
-// bits are cleared and set atomically. Several invocations that store one value leave that value.
+// Other invocations may change the neighbours in the word meanwhile, so the element's bits are
+// cleared and set atomically. Several invocations that store one value leave that value.
 void Buffers::store_in_word(const Storage& s, Type element, Word index, Word stored) {
   const Place place = place_in_word(s.layout, index);
   const Id to = pointer(s, place.unit);
@@ -223,7 +229,7 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
   }
   Word word;
   if (element == Type::Bool) {
-    word = select(value.flag(), e_.word(1), e_.word(0));
+    word = zero_or_one(value.flag());
   } else {
     word = ir::is_float(element) ? word_bits_of_value(value) : value.word();
   }
@@ -237,21 +243,15 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
   store_in_word(s, element, index, word);
 }
 
-// Where the device itself gives zero for loads past the end and drops stores there, an index that
-// cannot wrap around in its address arithmetic needs no check. An atomic's result is not promised,
-// and neither does a packed element past the end lie past the last word.
-bool Buffers::needs_check(const Storage& s, IndexBound bound, bool atomic) {
-  if (bound == IndexBound::Proven) return false;
+bool Buffers::needs_check(const Storage& s, IndexBound bound, bool is_atomic) {
   const bool whole_units = info(s.layout).elements_in_unit == 1 && info(s.layout).unit_bytes >= 4;
-  if (bound == IndexBound::Small && s.is_block && whole_units && !atomic &&
-      e_.has(Feature::RobustAccess2)) {
-    relies_on_robust_access_ = true;
-    return false;
-  }
-  return true;
+  const bool is_robust = s.is_block && whole_units && e_.has(Feature::RobustAccess2);
+  const AccessCheck check = choose_access_check(bound, is_atomic, is_robust);
+  relies_on_robust_access_ = relies_on_robust_access_ || check == AccessCheck::Device;
+  return check == AccessCheck::Emitted;
 }
 
-// Element 0 is there even in an empty buffer, and what it holds is not used then.
+// Even an empty buffer has an element 0; what it holds is not used then.
 Value Buffers::load(ir::BufferId buffer, Word index, IndexBound bound) {
   const Storage& s = storage(buffer);
   const Type element = program_.buffer(buffer).element;

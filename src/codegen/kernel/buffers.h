@@ -22,16 +22,18 @@ class Buffers {
   Value atomic(ir::AtomicOp op, ir::Ordering ordering, ir::BufferId buffer, Word index,
                const std::optional<Value>& expected, const Value& value, IndexBound bound);
 
-  // Execution and memory, for the workgroup.
+  // A barrier of execution and memory for the workgroup.
   void barrier();
-  // Every invocation has to come here. The second with a barrier behind it, if there is something.
+  // Every invocation has to reach these. The second one ends with a barrier if it stores anything.
   void store_zeros(std::span<const ir::BufferId> buffers);
   void zero_workgroup_memory(std::span<const ir::BufferId> buffers);
-  // Workgroup memory for what the lowering needs itself.
+  // Workgroup memory that the lowering itself needs.
   Id workgroup_words(std::uint32_t count, const char* name);
   Id workgroup_word(Id array, Word index);
   Word load_workgroup_word(Id array, Word index);
   void store_workgroup_word(Id array, Word index, Word value);
+  // The same where several lanes may store one value at once.
+  void publish_workgroup_word(Id array, Word index, Word value);
 
   void finish(Kernel& kernel) const;
 
@@ -59,7 +61,7 @@ class Buffers {
   Id atomic_unchecked(ir::AtomicOp op, ir::Ordering ordering, const Storage& storage, Word index,
                       const std::optional<Value>& expected, const Value& value);
   Id add_float_exactly(const Storage& storage, Word index, const Value& value);
-  bool needs_check(const Storage& storage, IndexBound bound, bool atomic);
+  bool needs_check(const Storage& storage, IndexBound bound, bool is_atomic);
   Word atomic_scope(const Storage& storage) const;
   Word atomic_semantics(ir::Ordering ordering) const;
   std::uint32_t memory_classes() const;

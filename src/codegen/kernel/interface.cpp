@@ -7,7 +7,7 @@ namespace {
 
 using spv::StorageClass;
 
-// As many parameters as there could be; which of them are used is known only at the end.
+// The most parameters there can be; which of them are used is known only at the end.
 std::size_t most_parameters(const Segment& segment) {
   const auto sized_at_run_time = std::ranges::count_if(
       segment.program.buffers(), [](const ir::BufferDecl& buffer) { return buffer.count == 0; });
@@ -20,7 +20,7 @@ std::size_t most_parameters(const Segment& segment) {
 }  // namespace
 
 Interface::Interface(Emitter& emitter, const Segment& segment,
-                     const std::optional<Folding>& folding)
+                     const std::optional<GridFolding>& folding)
     : e_(emitter),
       program_(segment.program),
       grid_in_parts_(segment.grid_in_parts),
@@ -87,20 +87,19 @@ Word Interface::builtin(Slot slot, std::uint32_t axis) {
   return e_.as_word(known);
 }
 
-// Of the invocation, in a folded grid. A function sees one turn.
+// The number of the invocation in a folded grid. A function sees one turn.
 Word Interface::number() {
   const Word lane = local_index();
   if (folding_->turns == 1) return lane;
   FunctionWriter& f = e_.function();
   Id& known = f.cached(static_cast<std::size_t>(Slot::Number) * 3);
   if (known == 0) {
-    known = f.at_start(
-        [&] { return folding_->number(lane, e_.as_word(e_.load(e_.type_word(), turn_))).id(); });
+    known = f.at_start([&] { return folding_->number(lane, e_.load_word(turn_)).id(); });
   }
   return e_.as_word(known);
 }
 
-// Computed once, too.
+// Computes an id of a folded grid once in each function.
 template <class Compute>
 Word Interface::folded(Slot slot, std::uint32_t axis, Compute compute) {
   FunctionWriter& f = e_.function();
@@ -213,7 +212,7 @@ Word Interface::raise_status(Word index, Word key) {
                            {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()}));
 }
 
-// Atomic, as several invocations may set it to the same.
+// Atomic, since several invocations may set it to one value.
 void Interface::set_status(Word index, Word value) {
   e_.function().atomic_store(
       {status_word(index), status_scope(e_).id(), e_.word(0).id(), value.id()});
@@ -232,14 +231,15 @@ Word Interface::status_key() {
   return select(is_far, e_.word(StatusWords::kFarKey), ~index);
 }
 
-// Who is lower than all that reported before tells everything; who is not never counts.
+// An invocation lower than all that reported before writes its whole report; any other never
+// counts.
 template <class More>
 Id Interface::write_report(const char* name, std::span<const Id> params, More more) {
   return e_.write_function(name, e_.type_void(), params, [&](FunctionWriter& f, OpenBlock block) {
     const Word length = status_length();
     const Id closed_word = status_word(length - StatusWords::kClosedFromEnd);
-    Flag counts = e_.as_word(e_.load(e_.type_word(), closed_word)) == 0U;
-    if (closed_ != 0) counts = counts && !e_.as_flag(e_.load(e_.type_bool(), closed_));
+    Flag counts = e_.load_word(closed_word) == 0U;
+    if (closed_ != 0) counts = counts && !e_.load_flag(closed_);
     e_.when(counts, [&] {
       const Word key = status_key();
       const Word before = raise_status(e_.word(StatusWords::kKey), key);
@@ -287,8 +287,8 @@ Flag Interface::has_report() {
 
 namespace {
 
-// A block of one array of words, in a variable whose id was given out before. `words`: none for as
-// many as are bound.
+// A block of one array of words, in a variable whose id is in use already. `words`: none if the
+// length is that of what is bound.
 void declare_word_block(Emitter& e, Id variable, StorageClass storage,
                         std::optional<std::size_t> words, const char* name) {
   SpirvModule& m = e.module();

@@ -15,7 +15,7 @@ namespace felsite::codegen {
 
 class Interface {
  public:
-  Interface(Emitter& emitter, const Segment& segment, const std::optional<Folding>& folding);
+  Interface(Emitter& emitter, const Segment& segment, const std::optional<GridFolding>& folding);
 
   Word invocation(std::uint32_t axis);
   Word workgroup(std::uint32_t axis);
@@ -36,12 +36,12 @@ class Interface {
   // Writes the status, where this invocation is the lowest so far. `tag`: in Kernel::trap_tags.
   void report_trap(std::uint32_t tag, Word address);
   void report_loop_budget();
-  // Whether something was reported, by this kernel.
+  // Whether this kernel has reported something.
   Flag has_report();
-  // A flag in a variable: where it is set, reports come too late to count.
+  // The variable of a flag: once it is set, further reports do not count.
   void set_closed(Id variable) { closed_ = variable; }
 
-  // The declarations that must know everything that was used. Fills in the kernel's plain data.
+  // Declares what depends on all that was used, and fills in the kernel's plain data.
   void finish(Kernel& kernel);
 
  private:
@@ -66,7 +66,7 @@ class Interface {
   const ir::Program& program_;
   const bool grid_in_parts_;
   const bool is_one_workgroup_;
-  const std::optional<Folding> folding_;
+  const std::optional<GridFolding> folding_;
   std::array<std::uint32_t, 3> size_of_module_;
   std::vector<std::uint32_t> bindings_;  // by BufferId
   std::uint32_t next_binding_ = 0;

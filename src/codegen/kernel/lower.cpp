@@ -12,15 +12,15 @@
 namespace felsite::codegen {
 namespace {
 
-// Known where the size is fixed and the lanes are a row, which is how folded ones stand.
+// Known if the size is fixed and the lanes are a row, as those of a folded grid are.
 bool is_one_subgroup(const Segment& segment, const Plan& plan, const Capabilities& mask) {
   const auto& size = segment.program.workgroup_size();
   return segment.one_workgroup && (plan.folding || size[1] * size[2] == 1) &&
          mask.has(Feature::LinearSubgroups) && plan.lanes <= mask.subgroup_size;
 }
 
-// Analyses first: each looks at the IR alone and leaves plain data. Then what cannot be done is
-// refused, and from there on nothing can fail but the device's limits.
+// The analyses come first: each reads the IR alone and makes plain data. Then what cannot be
+// lowered is refused; from there on only the device's limits can fail.
 Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
                const Capabilities& mask) {
   const ir::Program& program = segment.program;
@@ -37,9 +37,9 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   std::optional<std::uint32_t> taken = 0;  // of the loop budget
   if (segment.one_workgroup && segment.one_workgroup->iterations) {
     plan.iterations = plan_iterations(segment, mask);
+    plan.iterations.trips_around = trips_around_iteration(segment, plan.lanes);
     const auto& changed = segment.one_workgroup->iterations->changed;
-    taken = trips_around_iteration(segment, plan.lanes) *
-            2;  // before the first iteration, and behind it
+    taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
     if (changed && program.buffer(*changed).count == 0) taken.reset();
   }
   plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
@@ -50,6 +50,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
   plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
   plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
+  plan.iterations.changes = choose_change_check(segment, plan.memory);
   return plan;
 }
 
@@ -79,7 +80,7 @@ void declare_modes(Emitter& e) {
           spv::ExecutionMode::RoundingModeRTE, 64);
 }
 
-// As masks take it; beyond, sizes are no sizes.
+// The largest that a mask accepts.
 constexpr std::uint32_t kLargestSubgroup = 128;
 
 Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
@@ -95,7 +96,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;
   FELSITE_CHECK(check_segment(segment));
-  // Asked only about what concerns several invocations at once.
+  // Only what concerns several invocations at once depends on uniformity.
   const ir::Facts& facts = program.facts();
   const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
   const ir::UniformityMap uniformity =
@@ -106,7 +107,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
   Interface interface(emitter, segment, plan.folding);
   Buffers buffers(emitter, interface, program, plan.memory);
-  KernelWriter writer(emitter, interface, buffers, segment, plan, options);
+  KernelWriter writer(KernelPart(emitter, interface, buffers, segment, plan, options));
   const Id entry = writer.write();
 
   Kernel kernel;

@@ -17,7 +17,7 @@ std::uint32_t divided_up(std::uint32_t a, std::uint32_t by) { return (a - 1) / b
 
 Word quotient(Word a, std::uint32_t by) { return by == 1 ? a : divide(a, a.emitter->word(by)); }
 
-// The place on one axis of what stands at `number` in a box.
+// The coordinate on one axis of the cell with this number in a box.
 Word place(const std::array<std::uint32_t, 3>& box, Word number, std::uint32_t axis) {
   Emitter& e = *number.emitter;
   if (box[axis] == 1) return e.word(0);
@@ -34,17 +34,17 @@ std::uint32_t most_lanes(const DeviceLimits& limits) {
   return std::min(limits.workgroup_invocations, limits.workgroup_size[0]);
 }
 
-std::optional<Folding> plan_folding(const Segment& segment, const DeviceLimits& limits) {
+std::optional<GridFolding> plan_folding(const Segment& segment, const DeviceLimits& limits) {
   if (!segment.one_workgroup || segment.one_workgroup->grid == std::array{1U, 1U, 1U}) {
     return std::nullopt;
   }
-  Folding folding{segment.one_workgroup->grid, segment.program.workgroup_size()};
+  GridFolding folding{segment.one_workgroup->grid, segment.program.workgroup_size()};
   for (const auto* extents : {&folding.grid, &folding.size}) {
     for (const std::uint32_t extent : *extents) {
       folding.invocations = std::min(folding.invocations * extent, kTooManyInvocations);
     }
   }
-  // As many to each lane, so that few of them wait.
+  // Each lane gets about as many, so that few of them wait.
   const auto all = static_cast<std::uint32_t>(folding.invocations);
   const std::uint32_t turns = divided_up(all, std::max(most_lanes(limits), 1U));
   folding.lanes = divided_up(all, turns);
@@ -52,19 +52,19 @@ std::optional<Folding> plan_folding(const Segment& segment, const DeviceLimits& 
   return folding;
 }
 
-Word workgroup_of(const Folding& folding, Word number, std::uint32_t axis) {
+Word workgroup_of(const GridFolding& folding, Word number, std::uint32_t axis) {
   return place(folding.grid, quotient(number, volume(folding.size)), axis);
 }
 
-Word local_of(const Folding& folding, Word number, std::uint32_t axis) {
+Word local_of(const GridFolding& folding, Word number, std::uint32_t axis) {
   Emitter& e = *number.emitter;
   if (folding.size[axis] == 1) return e.word(0);
   const bool is_one = volume(folding.grid) == 1;
   return place(folding.size, is_one ? number : modulo(number, e.word(volume(folding.size))), axis);
 }
 
-Word invocation_of(const Folding& folding, Word number, std::uint32_t axis) {
-  // Where everything stands along one axis, the number is the id.
+Word invocation_of(const GridFolding& folding, Word number, std::uint32_t axis) {
+  // If all invocations lie along one axis, the number is the id.
   const std::uint64_t along = std::uint64_t{folding.grid[axis]} * folding.size[axis];
   if (along == folding.invocations) return number;
   const Word workgroup = workgroup_of(folding, number, axis);

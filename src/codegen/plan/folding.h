@@ -1,6 +1,6 @@
-// A whole grid as one workgroup. Its invocations are numbered, workgroup after workgroup and in
-// each along x, then y, then z, and the number stands for all ids. Where they are more than a
-// workgroup of the device takes, a lane has several of them, which take turns.
+// A whole grid folded into one workgroup. Its invocations are numbered, workgroup after workgroup
+// and within each along x, then y, then z; all ids follow from the number. If they are more than
+// the lanes of a workgroup on the device, a lane runs several of them, which take turns.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace felsite::codegen {
 
-struct Folding {
+struct GridFolding {
   std::array<std::uint32_t, 3> grid{1, 1, 1};  // in workgroups of the program
-  std::array<std::uint32_t, 3> size{1, 1, 1};  // of these
-  std::uint64_t invocations = 1;               // of the whole grid; stops at what none could run
-  std::uint32_t lanes = 1;                     // of the workgroup that runs
-  std::uint32_t turns = 1;                     // invocations of a lane, at most; the last is short
+  std::array<std::uint32_t, 3> size{1, 1, 1};  // of one of them, in invocations
+  std::uint64_t invocations = 1;  // of the whole grid; capped at a number that no device runs
+  std::uint32_t lanes = 1;        // of the workgroup that runs
+  std::uint32_t turns = 1;        // most invocations of a lane; the last turn may be short
 
-  // Of the lane at this turn; the last one may be past the end.
+  // The invocation of the lane at this turn. In the last turn it may be past the end.
   Word number(Word lane, Word turn) const { return turn * lanes + lane; }
 };
 
@@ -29,11 +29,11 @@ inline constexpr std::uint32_t kMostTurns = 8;
 std::uint32_t most_lanes(const DeviceLimits& limits);
 
 // None where there is nothing to fold: the grid is one workgroup already, or does not run as one.
-std::optional<Folding> plan_folding(const Segment& segment, const DeviceLimits& limits);
+std::optional<GridFolding> plan_folding(const Segment& segment, const DeviceLimits& limits);
 
 // The ids of the invocation with this number.
-Word workgroup_of(const Folding& folding, Word number, std::uint32_t axis);
-Word local_of(const Folding& folding, Word number, std::uint32_t axis);
-Word invocation_of(const Folding& folding, Word number, std::uint32_t axis);
+Word workgroup_of(const GridFolding& folding, Word number, std::uint32_t axis);
+Word local_of(const GridFolding& folding, Word number, std::uint32_t axis);
+Word invocation_of(const GridFolding& folding, Word number, std::uint32_t axis);
 
 }  // namespace felsite::codegen

@@ -99,7 +99,7 @@ class Prover {
   void branch(NodeId id, ExprId condition) {
     guarded(program_.then_body(id), [&] { assume(condition, true); });
     guarded(program_.else_body(id), [&] { assume(condition, false); });
-    // Behind an arm that nothing comes out of, the other one's condition holds.
+    // If control never leaves one arm, the condition of the other holds behind both.
     if (never_ends(program_.then_body(id))) assume(condition, false);
     if (never_ends(program_.else_body(id))) assume(condition, true);
   }
@@ -137,7 +137,7 @@ class Prover {
   }
 
   // The range of the tree's value. Where it is evaluated, the accesses in it are judged; where a
-  // condition is looked at once more, more is assumed than was known when it was evaluated.
+  // condition is examined again, more is assumed than was known when it was evaluated.
   enum class Accesses : std::uint8_t { Judge, Leave };
   Range visit(ExprId root, Accesses accesses = Accesses::Judge) {
     const std::size_t bottom = stack_.size();
@@ -174,7 +174,7 @@ class Prover {
     if (kind == ExprKind::LocalId) return id_range(expr, size - 1);
     if (kind == ExprKind::WorkgroupId) return id_range(expr, count - 1);
     if (kind == ExprKind::InvocationId) return id_range(expr, count * size - 1);
-    // The size is a specialization constant: it may be another than the program's.
+    // The size is a specialization constant: it may differ from the program's.
     return {};
   }
 
@@ -202,7 +202,7 @@ class Prover {
     if (op == BinaryOp::Sub || op == BinaryOp::WrappingSub) {
       return b_is_constant ? shifted(a, -b.low) : sum(narrowed(a), negated(narrowed(b)));
     }
-    // The others are not known modulo 2^32.
+    // The other operations do not commute with wrapping modulo 2^32.
     if (a.wraps() || b.wraps()) return {};
     if (op == BinaryOp::Min) return plain(std::min(a.low, b.low), std::min(a.high, b.high));
     if (op == BinaryOp::Max) return plain(std::max(a.low, b.low), std::max(a.high, b.high));
@@ -237,7 +237,7 @@ class Prover {
     return range;
   }
 
-  // With what the conditions around say of its base.
+  // Narrowed by what the conditions around it say about its base.
   Range narrowed(Range range) const {
     if (range.base == kNoBase) return range;
     for (const Narrowed& known : narrowed_) {
@@ -272,7 +272,7 @@ class Prover {
       open.pop_back();
       const ir::Expr& expr = program_.expr(id);
       if (expr.kind == ExprKind::Var) {
-        // A condition with a name; such names may be long chains, most are not.
+        // A condition with a name, which may be a name for another one.
         const ExprId value = vars_[expr.ref].value;
         if (value != ir::kNone && ++followed < 16) open.emplace_back(value, holds);
       } else if (expr.kind == ExprKind::Unary && expr.unary() == ir::UnaryOp::LogicalNot) {

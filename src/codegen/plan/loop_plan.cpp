@@ -1,4 +1,4 @@
-// Loops on a driver that stops them in silence after so many trips of all loops together.
+// Loops on a driver that silently stops an invocation after a number of trips of all its loops.
 //
 // Where every trip count is known, copies of the innermost bodies are put into one trip until the
 // whole fits the budget. Where one is not, or it still does not fit, every loop is checked behind
@@ -19,8 +19,8 @@ constexpr double kTooManyTimes = 1e18;
 
 struct Loop {
   NodeId node;
-  double count;   // trips each time it is come to
-  double around;  // how often that is
+  double count;   // trips per entry
+  double around;  // how often it is entered
   bool innermost;
   std::uint64_t rows;  // size of the body
 };
@@ -52,7 +52,7 @@ class Budget {
         taken_(taken.value_or(0)),
         plan_{std::vector(program.nodes().size(), 1U), false, false} {
     find_loops(nodes);
-    // Loops that the lowering adds itself are few and short, but not counted here one by one.
+    // Loops that the lowering adds are few and short, but they are not counted here one by one.
     known_ = known_ && taken && !has_hidden_loops();
   }
 
@@ -90,10 +90,10 @@ class Budget {
 
   bool has_hidden_loops() const {
     const ir::Facts& facts = program_.facts();
-    return facts.has_async || facts.has_subgroup_ops || has_untold_loops(program_);
+    return facts.has_async || facts.has_subgroup_ops || has_uncounted_loops(program_);
   }
 
-  // The driver counts the last look at the bound as a trip.
+  // The driver counts the test that ends the loop as a trip.
   double trips_of(const Loop& loop) const {
     const double copies = plan_.unrolled[loop.node];
     const auto trips = static_cast<double>(static_cast<std::uint64_t>(loop.count / copies));
@@ -105,7 +105,7 @@ class Budget {
     for (const Loop& loop : loops_) sum += trips_of(loop);
     if (turns_ > 1) sum = sum * turns_ + (cut_ * kTurnLoops + 1) * (turns_ + 1);
     sum += taken_;
-    // Each workgroup buffer is zeroed by a loop of its own.
+    // Each workgroup buffer is zeroed by its own loop.
     for (const ir::BufferDecl& buffer : program_.buffers()) {
       if (buffer.access != ir::Access::Workgroup) continue;
       sum += static_cast<double>(buffer.count) * 2 / workgroup_invocations() + 2;
@@ -119,13 +119,13 @@ class Budget {
     return product;
   }
 
-  // Doubling the copies of whichever innermost loop takes most trips, as long as that helps.
+  // Doubles the copies of the innermost loop that makes most trips, as long as that helps.
   void unroll() {
     while (total() > trips_) {
       Loop* most = nullptr;
       for (Loop& loop : loops_) {
         const std::uint32_t copies = plan_.unrolled[loop.node];
-        // A body that is cut at its barriers stands there once.
+        // A body that is cut at its barriers cannot be copied.
         const bool is_cut = runs_.needed && runs_.has_barrier[loop.node];
         const bool can = loop.innermost && !is_cut && copies * 2 <= loop.count &&
                          copies * 2 * loop.rows <= kMostRows;
@@ -144,7 +144,7 @@ class Budget {
   LoopPlan plan_;
   std::vector<Loop> loops_;
   bool known_ = true;
-  double cut_ = 0;  // how often a construct with a barrier is come to
+  double cut_ = 0;  // how often constructs with a barrier are entered
 };
 
 }  // namespace
@@ -156,8 +156,8 @@ LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPl
   return Budget(program, nodes, runs, turns, mask.loop_budget, taken).plan();
 }
 
-bool has_untold_loops(const ir::Program& program) {
-  // An exact sum of floats is exchanged until nobody came between.
+bool has_uncounted_loops(const ir::Program& program) {
+  // An exact atomic sum of floats is a loop that tries until no other invocation interferes.
   const auto is_float_atomic = [](const ir::Expr& expr) {
     return expr.kind == ir::ExprKind::Atomic && expr.type == ir::Type::F32;
   };

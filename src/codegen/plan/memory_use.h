@@ -8,20 +8,29 @@
 
 namespace felsite::codegen {
 
-// What is known of an index (index_bounds.cpp finds it out).
+// What index_bounds.cpp knows of an index.
 enum class IndexBound : std::uint8_t {
   Unknown,
   Small,   // so far from 2^32 that no address computed from it wraps around
   Proven,  // below the length
 };
 
-// What the whole program does, as far as memory accesses depend on it.
+// Who keeps an access within its buffer.
+enum class AccessCheck : std::uint8_t { None, Device, Emitted };
+// `is_robust`: the device itself gives zero for loads past the end and drops stores there, if the
+// index cannot wrap around in its address arithmetic. An atomic's result is not promised even then.
+constexpr AccessCheck choose_access_check(IndexBound bound, bool is_atomic, bool is_robust) {
+  if (bound == IndexBound::Proven) return AccessCheck::None;
+  const bool by_device = bound == IndexBound::Small && is_robust && !is_atomic;
+  return by_device ? AccessCheck::Device : AccessCheck::Emitted;
+}
+
 struct MemoryUse {
   std::vector<bool> written;                    // by BufferId
   std::vector<ir::BufferId> workgroup_buffers;  // those in use
   bool invocations_communicate = false;         // there are barriers or atomics
-  bool workgroup_memory = false;                // there is some, be it the lowering's own
-  bool one_subgroup = false;                    // the workgroup is one: its lanes go together
+  bool workgroup_memory = false;                // there is some; it may be the lowering's
+  bool one_subgroup = false;  // the workgroup is one subgroup: its lanes run together
 };
 
 }  // namespace felsite::codegen

@@ -1,5 +1,5 @@
 // What is decided about a segment before a word of it is written: plain data from small analyses,
-// each in a file of its own. The writer follows it and decides nothing.
+// each in its own file. The writer follows it.
 #pragma once
 
 #include <vector>
@@ -13,54 +13,72 @@ namespace felsite::codegen {
 
 // Which accesses stay within their buffers.
 struct IndexBounds {
-  std::vector<IndexBound> exprs;  // by ExprId: of loads and atomics
-  std::vector<IndexBound> nodes;  // by NodeId: of stores
+  std::vector<IndexBound> exprs;  // by ExprId: for loads and atomics
+  std::vector<IndexBound> nodes;  // by NodeId: for stores
 };
 IndexBounds prove_indices(const ir::Program& program, ir::NodeRange nodes,
                           const Capabilities& mask);
 
-// How barriers are kept where every invocation reaches them, although some have returned.
+// How all invocations of a workgroup reach each barrier although some have returned. A run is a
+// stretch of statements between two barriers.
 struct RunPlan {
   bool needed = false;
-  std::vector<bool> has_barrier;  // by NodeId: it is one, or holds one
+  std::vector<bool> has_barrier;  // by NodeId: it is a barrier, or contains one
   std::vector<bool> persistent;   // by VarId: read outside the run that declares it
   // By NodeId: a grid barrier, or an If or Loop around one, in a program that traps. Segments end
-  // there, and a trap of an earlier one comes first.
+  // there, and a trap in an earlier one takes precedence.
   std::vector<bool> cut;
 };
-// In a folded grid there are several workgroups in the one that runs, and maybe several invocations
-// in a lane, which need runs even without barriers.
+// A folded grid has several workgroups in the one that runs, and may have several invocations in a
+// lane, which need runs even without barriers.
 RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding);
+                  const ir::UniformityMap& uniformity, const std::optional<GridFolding>& folding);
 
 // How loops keep within a driver's loop budget.
 struct LoopPlan {
   std::vector<std::uint32_t> unrolled;  // by NodeId: copies of the body in one trip
-  bool checked = false;                 // every loop is checked after it ended
-  bool counts_on_size = false;          // how often workgroup memory is zeroed was counted
+  bool checked = false;                 // each loop checks behind its end that it made all trips
+  bool counts_on_size = false;          // the plan assumes the size of the workgroup
 };
-// `turns`: invocations of a lane. `taken`: trips of the budget that are for other loops, if that is
-// known.
+// `turns`: invocations of a lane. `taken`: the trips of the budget that other loops need, if known.
 LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
                     std::uint32_t turns, const Capabilities& mask,
                     std::optional<std::uint32_t> taken);
-// Loops over the turns of a lane, at most, that a construct with a barrier brings: for the runs
-// before and behind it, for one in each of its bodies, and for its condition or bounds.
+// The most loops over the turns of a lane that a construct with a barrier adds: for the runs before
+// and behind it, for one in each of its bodies, and for its condition or bounds.
 inline constexpr std::uint32_t kTurnLoops = 5;
-// Whether there are loops in it whose trips cannot be told from the nodes of the entry.
-bool has_untold_loops(const ir::Program& program);
+// Whether it has loops whose trip counts do not follow from the nodes of the entry.
+bool has_uncounted_loops(const ir::Program& program);
 
-// How many iterations one dispatch may run on a driver with a loop budget.
+// Whether an invocation that has returned computes the value as well as any other.
+bool is_known_to_all(const ir::Program& program, ir::ExprId root);
+
+// How the lanes find out whether an iteration changed something.
+enum class ChangeCheck : std::uint8_t {
+  None,       // nothing says whether it did
+  EachLane,   // all read the one word themselves: the barrier before it is cleared costs nothing
+  FirstLane,  // the first one reads the one word, and publishes it
+  Shared,     // each reads some of the words
+};
+
+// Costs in loop trips stop here: no budget reaches it, and a product of two is a word still.
+inline constexpr std::uint32_t kMostTrips = UINT16_MAX;
+
+// Many iterations in one dispatch, and how many of them a driver with a loop budget may run.
 struct IterationPlan {
-  bool limited = false;   // there is a budget
-  bool one_each = false;  // there are loops whose trips nobody knows: a dispatch is one iteration
-  std::vector<std::uint32_t> counted;  // by NodeId, of loops whose trips are counted: 1, 2, ...
+  ChangeCheck changes = ChangeCheck::None;
+  bool limited = false;                // there is a budget
+  bool one_each = false;               // some trip counts stay unknown: a dispatch is one iteration
+  std::vector<std::uint32_t> counted;  // by NodeId: 1, 2, ... for loops whose trips are counted
   std::uint32_t counted_loops = 0;
+  std::vector<std::uint32_t> hidden_trips;  // by NodeId: of loops that the lowering adds to it
+  std::uint32_t trips_around = 0;           // as trips_around_iteration gives it
 };
 IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask);
-// Loop trips around an iteration, at most: for zeros, and of the loop of the iterations itself.
-// Without those for a buffer whose length is not known.
+// The most loop trips around an iteration: of the loops that store zeros, and of the loop of the
+// iterations itself. It leaves out those for a buffer whose length is not known.
 std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes);
+ChangeCheck choose_change_check(const Segment& segment, const MemoryUse& memory);
 
 MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
 
@@ -69,7 +87,7 @@ enum class Subgroups : std::uint8_t { Native, Emulated };
 
 struct Plan {
   ir::NodeRange nodes;
-  std::optional<Folding> folding;
+  std::optional<GridFolding> folding;
   std::uint32_t lanes = 1;  // of the workgroup that runs
   std::uint32_t turns = 1;  // invocations of a lane
   IndexBounds bounds;
@@ -81,19 +99,19 @@ struct Plan {
   Subgroups subgroups = Subgroups::Native;
 };
 
-// Whether the segment keeps the rules of what it says beside its program.
+// Checks what the segment says beside its program.
 Result<void> check_segment(const Segment& segment);
 
-// What the program needs and the mask has not, or what exceeds the device's limits.
+// Refuses what the program needs and the mask lacks, and what exceeds the device's limits.
 Result<void> check_requirements(const Segment& segment, const Plan& plan,
                                 const ir::UniformityMap& uniformity, const Capabilities& mask);
 
-// The same for what is known only of the finished kernel.
+// The same for limits that only the finished kernel shows.
 Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kernel,
                                  const DeviceLimits& limits);
 
-// Whether every subgroup operation can be native: the features are there, and a subgroup is a run
-// of consecutive invocations.
+// Whether every subgroup operation can be native: the device has the features, and its subgroups
+// are consecutive invocations.
 bool has_native_subgroups(const ir::Program& program, const Capabilities& mask);
 
 }  // namespace felsite::codegen

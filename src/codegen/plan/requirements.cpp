@@ -1,4 +1,4 @@
-// What a program needs and a mask has not: refused by the feature's name, at the place of its use.
+// Refuses what a program needs and a mask lacks, by the feature's name and at the place of its use.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ class Requirements {
     }
     const bool is_copy = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
     if (is_copy && program_.buffer(node.ref).element == Type::F64 && !mask_.has(Feature::Float64)) {
-      return refuse_node("The program needs float64, which the device has not",
+      return refuse_node("The program needs float64, which the device lacks",
                          fix_for(Feature::Float64));
     }
     if (is_copy && may_be_queued(id)) {
@@ -196,7 +196,7 @@ class Requirements {
     return need(shared ? Feature::SharedAtomics64 : Feature::Atomics64, id);
   }
 
-  // Workgroup memory serves only where all invocations come together.
+  // The emulation through workgroup memory works only where all invocations meet.
   Result<void> check_emulated(ir::ExprId id) {
     if (uniformity_.control[current_] != ir::Uniformity::Divergent && !has_divergent_exit()) {
       return {};
@@ -230,11 +230,10 @@ class Requirements {
   Result<void> refuse(std::string_view what, ir::ExprId id, std::string fix) {
     ir::Finding place;
     places_.at_expr(id, place);
-    return std::unexpected(
-        unsupported(program_,
-                    fmt::format("The program needs {} ({}), which the device has not.", what,
-                                place_text(place)),
-                    std::move(fix)));
+    return std::unexpected(unsupported(
+        program_,
+        fmt::format("The program needs {} ({}), which the device lacks.", what, place_text(place)),
+        std::move(fix)));
   }
 
   const ir::Program& program_;
@@ -257,8 +256,8 @@ Result<void> check_requirements(const Segment& segment, const Plan& plan,
 
 namespace {
 
-// Those that Felsite adds are counted apart: the author cannot find them in the program. What a cut
-// at grid barriers adds has names of this beginning.
+// Buffers that Felsite adds are counted apart: the author cannot find them in the program. Those
+// that a cut at grid barriers adds have names with this prefix.
 Result<void> check_storage_buffers(const ir::Program& program, const Kernel& kernel,
                                    std::uint64_t most) {
   std::size_t kept = 0;

@@ -11,7 +11,7 @@ constexpr std::uint32_t kEntryPoint = 0xFFFF'FFFFU;  // not in a run
 
 bool ends_invocation(NodeKind kind) { return kind == NodeKind::Return || kind == NodeKind::Trap; }
 
-// Marks the barriers, or of them only the grid's, and everything around one.
+// Marks the barriers, or only those of the grid, and every construct around one.
 std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes, bool of_grid) {
   std::vector<bool> holds(program.nodes().size(), false);
   std::vector<NodeId> open;
@@ -22,7 +22,7 @@ std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes,
         node.kind == NodeKind::Barrier && (!of_grid || node.ordering() == ir::Ordering::GridSync);
     if (counts) {
       holds[id] = true;
-      // An outer node that is marked has all of its own marked.
+      // Around a marked node, all outer ones are marked already.
       for (auto outer = open.rbegin(); outer != open.rend() && !holds[*outer]; ++outer) {
         holds[*outer] = true;
       }
@@ -42,14 +42,15 @@ std::vector<bool> find_cuts(const ir::Program& program, ir::NodeRange nodes) {
   return cut;
 }
 
-// Whether an invocation can come to a barrier that another one has left for good: one stands
-// behind a divergent exit, or in a loop with one. The end of what is cut is such a barrier.
+// Whether an invocation can reach a barrier that another one never reaches, because it has
+// returned: the barrier follows a divergent exit, or is in a loop with one. The end of a cut
+// construct counts as a barrier.
 bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const RunPlan& plan,
                           const ir::UniformityMap& uniformity, ir::Uniformity together) {
   const std::vector<bool>& holds_barrier = plan.has_barrier;
   bool left = false;
-  NodeId loop_end = nodes.begin;  // of the outermost loop with a barrier around here
-  std::vector<NodeId> cut_ends;   // of what is cut around here
+  NodeId loop_end = nodes.begin;  // of the outermost loop with a barrier around this node
+  std::vector<NodeId> cut_ends;   // of the cut constructs around this node
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
     const ir::Node& node = program.node(id);
     while (!cut_ends.empty() && cut_ends.back() <= id) {
@@ -67,7 +68,7 @@ bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const
   return left && !cut_ends.empty();
 }
 
-// The run each node is in, numbered from 0: what stands between two barriers at one level.
+// The number of the run that each node is in.
 std::vector<std::uint32_t> number_runs(const ir::Program& program, ir::NodeRange nodes,
                                        const std::vector<bool>& holds_barrier) {
   std::vector<std::uint32_t> run_of(program.nodes().size(), kEntryPoint);
@@ -88,7 +89,7 @@ std::vector<std::uint32_t> number_runs(const ir::Program& program, ir::NodeRange
 }  // namespace
 
 RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity, const std::optional<Folding>& folding) {
+                  const ir::UniformityMap& uniformity, const std::optional<GridFolding>& folding) {
   RunPlan plan;
   plan.has_barrier.assign(program.nodes().size(), false);
   plan.cut.assign(program.nodes().size(), false);
@@ -122,6 +123,38 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
     }
   }
   return plan;
+}
+
+bool is_known_to_all(const ir::Program& program, ir::ExprId root) {
+  for (ir::ExprId id = program.first_row(root); id <= root; ++id) {
+    switch (program.expr(id).kind) {
+      case ExprKind::Literal:
+      case ExprKind::BufLen:
+      case ExprKind::WorkgroupId:
+      case ExprKind::NumWorkgroups:
+      case ExprKind::WorkgroupSize:
+      case ExprKind::Binary:
+      case ExprKind::Unary:
+      case ExprKind::Select:
+      case ExprKind::Cast:
+        break;
+      case ExprKind::Var:
+      case ExprKind::Load:
+      case ExprKind::InvocationId:
+      case ExprKind::LocalId:
+      case ExprKind::SubgroupLocalId:
+      case ExprKind::SubgroupSize:
+      case ExprKind::Bitcast:
+      case ExprKind::Fma:
+      case ExprKind::Atomic:
+      case ExprKind::SubgroupBallot:
+      case ExprKind::SubgroupShuffle:
+      case ExprKind::SubgroupReduce:
+      case ExprKind::Call:
+        return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace felsite::codegen

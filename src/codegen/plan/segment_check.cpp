@@ -1,4 +1,4 @@
-// What a segment says beside its program has rules that validation does not know.
+// Checks what a segment says beside its program, which validation does not know.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::unexpected<Error> refuse(const ir::Program& program, std::string message, s
   return std::unexpected(std::move(error));
 }
 
-// Literals are found as the writer finds them: by folding, and through names for them.
+// Finds literals as the writer does: by constant folding, and through names for them.
 class ParameterReads {
  public:
   ParameterReads(const ir::Program& program, ir::BufferId parameters)
@@ -85,7 +85,7 @@ class ParameterReads {
 
   const ir::Program& program_;
   const ir::BufferId parameters_;
-  std::vector<Known> names_;  // by VarId: of literals
+  std::vector<Known> names_;  // by VarId: names for literals
   std::vector<Known> stack_;
 };
 

@@ -75,7 +75,7 @@ class FunctionWriter : public InstructionWriter {
   Id value_when(Id condition, Id type, Id otherwise, Body body);
   template <class Then, class Else>
   void either(Id condition, Then then, Else otherwise);
-  // Writes `body()`, repeated while `test()` holds.
+  // Writes `body(OpenBlock)`, repeated while `test()` holds.
   template <class Test, class Body>
   void repeat_while(Test test, Body body);
   // Writes `body()`, repeated as long as `test()`, behind it, holds.
@@ -217,12 +217,8 @@ void FunctionWriter::write_loop(const LoopBlocks& loop, AtHeader at_header, Test
 
 template <class Test, class Body>
 void FunctionWriter::repeat_while(Test test, Body body) {
-  const auto inside = [&](OpenBlock block) -> Flow {
-    body();
-    return block;
-  };
   write_loop(
-      new_loop(), [] {}, test, inside, [] {});
+      new_loop(), [] {}, test, body, [] {});
 }
 
 template <class From, class Test, class Step, class Body>

@@ -54,7 +54,7 @@ Id SpirvModule::glsl_instructions() {
 }
 
 Id SpirvModule::type_function(Id result, std::span<const Id> params) {
-  // Few functions have many parameters; those few may declare their type again only if it differs.
+  // Few functions have more than three parameters; their types are searched one by one.
   if (params.size() <= 3) {
     switch (params.size()) {
       case 0:

@@ -43,7 +43,7 @@ class SpirvModule {
     return declare(spv::Op::OpTypePointer, {static_cast<std::uint32_t>(storage), to});
   }
   Id type_function(Id result, std::span<const Id> params);
-  // New each time, whatever there is already: the caller's decorations are for this one alone.
+  // New each time, since the caller's decorations are for this one alone.
   Id new_type_struct(std::span<const Id> members);
   Id new_type_runtime_array(Id element);
   Id new_type_array(Id element, Id length);
@@ -87,7 +87,7 @@ class SpirvModule {
   void entry_point(Id function) { entry_ = function; }
   void execution_mode(spv::ExecutionMode mode, std::initializer_list<std::uint32_t> operands);
 
-  // What stands before the first block of the body, and from there on.
+  // `head`: all before the first block of the body.
   void add_function(Instructions head, Instructions body) {
     functions_.push_back(std::move(head));
     functions_.push_back(std::move(body));

@@ -35,6 +35,21 @@ Value lower_bool_unary(Flag a) {
 
 }  // namespace
 
+Value value_from_parts(Emitter& e, Type type, Id low, Id high) {
+  if (high != 0) return {type, wide(e.as_word(low), e.as_word(high))};
+  if (type == Type::Bool) return {type, e.as_flag(low)};
+  if (is_wide_integer(type)) return {type, e.as_wide(low)};
+  if (type == Type::F64) return {type, e.as_double(low)};
+  if (ir::is_float(type)) return {type, e.as_float(low)};
+  return {type, e.as_word(low)};
+}
+
+Value value_from_vector(Emitter& e, Type type, Id id) {
+  if (!is_held_as_pair(e, type)) return value_from_parts(e, type, id, 0);
+  const Id low = e.function().extract(e.type_word(), {id, 0});
+  return value_from_parts(e, type, low, e.function().extract(e.type_word(), {id, 1}));
+}
+
 Value lower_literal(Emitter& e, Type type, std::uint64_t bits) {
   const auto word = static_cast<std::uint32_t>(bits);
   switch (type) {

@@ -64,7 +64,7 @@ Value bool_to_float(Type to, Flag flag) {
 Value integer_to_any_float(Type to, const Value& a) {
   if (to == Type::F64) return {to, integer_to_double(a)};
   if (to == Type::BF16) return {to, integer_to_brain(a)};
-  // What f32 has to round is far beyond the range of f16.
+  // An integer that f32 would round is far beyond the range of f16.
   if (to == Type::F16) return {to, rounded_to_half(integer_to_float(a))};
   return {to, integer_to_float(a)};
 }
@@ -81,7 +81,7 @@ Value double_to_narrower(Type to, Double x) {
   return {to, rounded_to_float(x)};
 }
 
-// Between f16, bf16 and f32, and from them to f64, where every value of them is one.
+// Between f16, bf16 and f32, and from them to f64, which has all of their values.
 Value float_to_float(Type to, const Value& a) {
   const Float x = a.real();
   if (to == Type::F16) return {to, rounded_to_half(x)};
@@ -98,8 +98,7 @@ Value lower_cast(Type to, Value a) {
   if (to == Type::Bool) return to_bool(a);
   if (a.type == Type::Bool) {
     if (ir::is_float(to)) return bool_to_float(to, a.flag());
-    Emitter& e = a.emitter();
-    return lower_cast(to, {Type::U32, select(a.flag(), e.word(1), e.word(0))});
+    return lower_cast(to, {Type::U32, zero_or_one(a.flag())});
   }
   if (!ir::is_float(a.type)) {
     return ir::is_float(to) ? integer_to_any_float(to, a) : integer_to_integer(to, a);

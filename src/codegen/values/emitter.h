@@ -19,8 +19,8 @@
 
 namespace felsite::codegen {
 
-// Functions of the module that programs do not declare: the expansions too long to repeat. One for
-// each kind and type that is used.
+// Functions that the lowering adds to the module, since their bodies are too long to repeat: one
+// for each kind and type in use.
 enum class Helper : std::uint8_t {
   Divide,
   SquareRoot,
@@ -84,6 +84,8 @@ class Emitter {
   Id emit_float(InstructionWriter::Instruction what, Id type, std::initializer_list<Id> operands);
   Id glsl(GLSLstd450 instruction, Id type, std::initializer_list<Id> operands);
   Id load(Id type, Id pointer) { return function_->load(type, {pointer}); }
+  Word load_word(Id pointer) { return as_word(load(type_word(), pointer)); }
+  Flag load_flag(Id pointer) { return as_flag(load(type_bool(), pointer)); }
   void store(Id pointer, Id value) { function_->store({pointer, value}); }
 
   // Writes `body()` under the condition.
@@ -107,7 +109,7 @@ class Emitter {
         type_word(), [&] { return from.id(); }, [&](Id index) { return (as_word(index) < to).id; },
         [&] { return step.id(); }, write_body));
   }
-  // Writes `body()`, repeated as long as the flag in the variable holds.
+  // Writes `body(OpenBlock)`, repeated as long as the flag in the variable holds.
   template <class Body>
   void repeat_while(Id variable, Body body) {
     function_->repeat_while([&] { return load(type_bool(), variable); }, body);

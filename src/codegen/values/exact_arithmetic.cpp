@@ -12,13 +12,7 @@ F number(Emitter& e, typename FloatLayout<F>::Number value) {
   return e.number(value);
 }
 
-template <class F>
-F through_glsl(GLSLstd450 instruction, F x) {
-  Emitter& e = *x.emitter;
-  return {&e, e.glsl(instruction, e.type_of(FloatLayout<F>::kType), {x.id})};
-}
-
-// Zero results keep the sign of the operand. Others have it already.
+// A zero result takes the sign of the operand. Other results have it already.
 template <class F>
 F with_sign_of(F x, F result) {
   return from_bits(bits(result) | sign_bit(x));
@@ -110,7 +104,7 @@ F exact_ceil(F x) {
   return with_sign_of(x, through_glsl(GLSLstd450Ceil, x));
 }
 
-// By the floor of the size: lavapipe's Trunc of f64 leaves halves at 2^51.
+// Uses the floor of the magnitude: lavapipe's Trunc of f64 leaves halves at 2^51.
 template <class F>
 F exact_trunc(F x) {
   return with_sign_of(x, through_glsl(GLSLstd450Floor, exact_abs(x)));

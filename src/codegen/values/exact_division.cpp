@@ -27,7 +27,7 @@ Bits lesser(Bits a, Bits b) {
 }
 
 // An estimate of a number from 1 to below 2, as an integer with one bit more than a significand.
-// Outside that range it is brought back into it, and is the better for it.
+// An estimate outside that range is moved to its bound, which is nearer to the truth.
 template <class F>
 BitsOf<F> estimate_as_integer(F estimate) {
   using Layout = FloatLayout<F>;
@@ -65,7 +65,7 @@ F divide_body(F a, F b) {
   const auto a_digits = significand(a);
   const auto b_digits = significand(b);
   const Flag is_less = a_digits < b_digits;
-  const Word doubling = select(is_less, e.word(1), e.word(0));
+  const Word doubling = zero_or_one(is_less);
   const F estimate = near_divide(scaled_significand(a, doubling + Layout::kBias),
                                  scaled_significand(b, e.word(Layout::kBias)));
   const auto digits =

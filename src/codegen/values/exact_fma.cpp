@@ -7,7 +7,7 @@
 namespace felsite::codegen {
 namespace {
 
-// 128 bits: what a Wide is to a Word.
+// 128 bits: a Quad is to a Wide what a Wide is to a Word.
 struct Quad {
   Wide low;
   Wide high;
@@ -57,7 +57,7 @@ Quad joined(Wide low, Wide high) { return {low, high}; }
 Wide whole_product(Word a, Word b) { return widen(a) * widen(b); }
 Quad whole_product(Wide a, Wide b) { return {a * b, mul_high(a, b)}; }
 
-// With the last bit set if anything was shifted out: enough for rounding to tell.
+// With the last bit set if anything was shifted out: enough for rounding to decide.
 template <class Twice>
 Twice shift_right_sticky(Twice a, Word count, std::uint32_t width) {
   Emitter& e = *count.emitter;

@@ -15,21 +15,6 @@ using ir::Type;
 using ir::UnaryOp;
 
 template <class F>
-F through_glsl(GLSLstd450 instruction, std::initializer_list<F> operands) {
-  Emitter& e = *operands.begin()->emitter;
-  const Id type = e.type_of(FloatLayout<F>::kType);
-  const F* const x = operands.begin();
-  switch (operands.size()) {
-    case 1:
-      return {&e, e.glsl(instruction, type, {x[0].id})};
-    case 2:
-      return {&e, e.glsl(instruction, type, {x[0].id, x[1].id})};
-    default:
-      return {&e, e.glsl(instruction, type, {x[0].id, x[1].id, x[2].id})};
-  }
-}
-
-template <class F>
 F add(F a, F b) {
   return a.emitter->exact() ? exact_add(a, b) : a + b;
 }
@@ -56,7 +41,7 @@ F reciprocal(F x) {
 
 template <class F>
 F inverse_sqrt(F x) {
-  if (!x.emitter->exact()) return through_glsl(GLSLstd450InverseSqrt, {x});
+  if (!x.emitter->exact()) return through_glsl(GLSLstd450InverseSqrt, x);
   return reciprocal(exact_sqrt(x));
 }
 
@@ -67,10 +52,10 @@ F negated(F x) {
 
 template <class F>
 F fused(F a, F b, F c) {
-  return a.emitter->exact() ? exact_fma(a, b, c) : through_glsl(GLSLstd450Fma, {a, b, c});
+  return a.emitter->exact() ? exact_fma(a, b, c) : through_glsl(GLSLstd450Fma, a, b, c);
 }
 
-// What was computed in f32, rounded to the type it is for.
+// A value that was computed in f32, rounded to its type.
 Value rounded(Type type, Float x) {
   if (type == Type::F16) return {type, rounded_to_half(x)};
   if (type == Type::BF16) return {type, rounded_to_brain(x)};
@@ -94,9 +79,9 @@ Value binary(BinaryOp op, Type type, F a, F b) {
     case BinaryOp::Div:
       return rounded(type, divide(a, b));
     case BinaryOp::Min:
-      return {type, e.exact() ? exact_min(a, b) : through_glsl(GLSLstd450NMin, {a, b})};
+      return {type, e.exact() ? exact_min(a, b) : through_glsl(GLSLstd450NMin, a, b)};
     case BinaryOp::Max:
-      return {type, e.exact() ? exact_max(a, b) : through_glsl(GLSLstd450NMax, {a, b})};
+      return {type, e.exact() ? exact_max(a, b) : through_glsl(GLSLstd450NMax, a, b)};
     case BinaryOp::Eq:
       return {Type::Bool, a == b};
     case BinaryOp::Ne:

@@ -88,4 +88,10 @@ Flag is_nan(F x) {
   return magnitude_bits(x) >= FloatLayout<F>::kInfinity + 1;
 }
 
+template <class F, class... More>
+F through_glsl(GLSLstd450 instruction, F x, More... more) {
+  Emitter& e = *x.emitter;
+  return {&e, e.glsl(instruction, e.type_of(FloatLayout<F>::kType), {x.id, more.id...})};
+}
+
 }  // namespace felsite::codegen

@@ -1,8 +1,9 @@
-// Value handles as the function algorithms of the reference want them (reference/value_traits.h).
+// Value handles in the form that the function algorithms expect (arithmetic/value_traits.h).
 //
-// The algorithms name constants without saying where: such a handle has no emitter until it meets
-// one that has. Additions, subtractions and multiplications are the device's bare ones, since the
-// results do not depend on how an underflow on the way is treated; a test of the reference says so.
+// The algorithms name constants without saying where: such a handle has no emitter until it
+// is combined with one that has. Additions, subtractions and multiplications are the device's bare
+// ones, since the results do not depend on how an underflow on the way is treated; a test of the
+// reference says so.
 #pragma once
 
 #include <bit>
@@ -36,7 +37,7 @@ Emitter* emitter_of(A a, B b) {
   return a.emitter() == nullptr ? b.emitter() : a.emitter();
 }
 
-// Both operands where they meet.
+// Applies the operation to both operands, in the emitter that one of them has.
 template <class A, class Operation>
 auto combined(A a, A b, Operation operation) {
   Emitter* const e = emitter_of(a, b);

@@ -7,7 +7,8 @@
 
 namespace felsite::codegen {
 
-// `op` is one of Sin to Log2. The operand is not subnormal in exact mode, nor is the result.
+// `op` is a function (UnaryOpInfo::is_function). The operand is not subnormal in exact mode, nor is
+// the result.
 Float transcendental(ir::UnaryOp op, Float x);
 
 }  // namespace felsite::codegen

@@ -23,7 +23,8 @@ struct Wides {
   static constexpr std::uint32_t kWidth = 64;
   static Int of(const Value& value) { return value.wide(); }
   static Int constant(Emitter& e, std::uint64_t value) { return e.wide(value); }
-  // Masked before it is cut: of a cut count lavapipe drops the mask, and then shifts wrongly.
+  // Masked before it is narrowed: lavapipe drops a mask on a narrowed count and then shifts
+  // wrongly.
   static Word count_of(Int a) { return low_word(a & 63U); }
 };
 
@@ -81,7 +82,7 @@ class IntegerOps {
   Int saturated_sum(Int a, Int b) const {
     const Int sum = a + b;
     if (!signed_) return select(sum < a, ones(), sum);
-    // It overflows if both have the sign that the sum has not.
+    // It overflows if both operands have the sign that the sum lacks.
     const Flag overflow = negative((a ^ sum) & (b ^ sum));
     return select(overflow, bound_for(a), sum);
   }
@@ -185,7 +186,7 @@ Value binary(BinaryOp op, const Value& left, const Value& right) {
       return {type, ops.saturated_product(a, b)};
     case BinaryOp::And:
     case BinaryOp::Or:
-      break;  // of bools
+      break;  // for bools
   }
   return {};
 }
@@ -244,7 +245,7 @@ Value unary(UnaryOp op, const Value& operand) {
     case UnaryOp::IsNan:
     case UnaryOp::IsInf:
     case UnaryOp::IsFinite:
-      break;  // not of integers
+      break;  // not for integers
   }
   return {};
 }

@@ -84,7 +84,7 @@ Wide rounded_significand(Double x, std::uint32_t precision) {
 }
 
 // Cut to the 24 bits of f32, the last of them set if anything was lost: a later rounding to fewer
-// bits comes out as if from the whole.
+// bits then gives what rounding the whole would.
 Wide rounded_to_odd(Double x) {
   constexpr std::uint64_t kUnit = std::uint64_t{1} << (F64::kFractionBits - F32::kFractionBits);
   const Wide all = bits(x);

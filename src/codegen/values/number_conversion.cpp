@@ -9,7 +9,7 @@ namespace felsite::codegen {
 using F32 = FloatLayout<Float>;
 
 // Signed conversions have a signed type on the integer's side, although the operation says it all:
-// SPIRV-Tools' constant folding, which drivers use, goes by the type.
+// SPIRV-Tools' constant folding, which drivers use, looks at the type.
 static Id from_integer(Word value, bool is_signed, Id type) {
   Emitter& e = *value.emitter;
   if (!is_signed) return e.function().float_from_unsigned(type, {value.id()});
@@ -67,7 +67,7 @@ Float nearest(const Leading& number) {
   return packed(number, select(rounds_up, digits + 1U, digits));
 }
 
-// The last bit set if anything was cut off: a second rounding then comes out as the only one.
+// With the last bit set if anything was cut off, a second rounding gives what a single one would.
 Float to_odd(const Leading& number) {
   const Flag is_exact = (number.digits & ((1U << kCutBits) - 1)) == 0U;
   const Word digits = number.digits >> kCutBits;

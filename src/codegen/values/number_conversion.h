@@ -1,5 +1,5 @@
-// Between integers and floats, with one rounding, and by rules that hold on every device: what an
-// integer is too large for, saturates.
+// Conversions between integers and floats, with one rounding, by rules that hold on every device:
+// what does not fit an integer saturates.
 #pragma once
 
 #include "codegen/values/values.h"

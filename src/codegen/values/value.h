@@ -51,7 +51,15 @@ struct Value {
 inline bool is_wide_integer(ir::Type type) {
   return type == ir::Type::U64 || type == ir::Type::I64;
 }
+inline bool is_held_as_pair(const Emitter& e, ir::Type type) {
+  return is_wide_integer(type) && !e.has(Feature::Int64);
+}
 inline bool is_signed(ir::Type type) { return ir::info(type).kind == ir::TypeClass::Signed; }
+
+// The value that the ids hold. `high`: of a pair, else 0.
+Value value_from_parts(Emitter& emitter, ir::Type type, Id low, Id high);
+// The same from the one value that a function gives, which of a pair is a vector.
+Value value_from_vector(Emitter& emitter, ir::Type type, Id id);
 
 // The value of every operation, on devices as in the reference.
 Value lower_literal(Emitter& emitter, ir::Type type, std::uint64_t bits);

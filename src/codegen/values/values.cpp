@@ -111,27 +111,9 @@ Flag operator>(Word a, Word b) {
 Flag operator>=(Word a, Word b) {
   return folded_compare(&I::greater_equal, a, b, [](auto x, auto y) { return x >= y; });
 }
-Word operator+(Word a, std::uint32_t b) { return a + a.emitter->word(b); }
-Word operator-(Word a, std::uint32_t b) { return a - a.emitter->word(b); }
-Word operator-(std::uint32_t a, Word b) { return b.emitter->word(a) - b; }
-Word operator*(Word a, std::uint32_t b) { return a * a.emitter->word(b); }
-Word operator&(Word a, std::uint32_t b) { return a & a.emitter->word(b); }
-Word operator|(Word a, std::uint32_t b) { return a | a.emitter->word(b); }
-Word operator^(Word a, std::uint32_t b) { return a ^ a.emitter->word(b); }
-Word operator<<(Word a, std::uint32_t count) { return a << a.emitter->word(count); }
-Word operator>>(Word a, std::uint32_t count) { return a >> a.emitter->word(count); }
-Flag operator==(Word a, std::uint32_t b) { return a == a.emitter->word(b); }
-Flag operator!=(Word a, std::uint32_t b) { return a != a.emitter->word(b); }
-Flag operator<(Word a, std::uint32_t b) { return a < a.emitter->word(b); }
-Flag operator<=(Word a, std::uint32_t b) { return a <= a.emitter->word(b); }
-Flag operator>(Word a, std::uint32_t b) { return a > a.emitter->word(b); }
-Flag operator>=(Word a, std::uint32_t b) { return a >= a.emitter->word(b); }
 
 Flag signed_less(Word a, Word b) { return compare(&I::signed_less, a, b); }
 Word signed_shift_right(Word a, Word count) { return word_op(&I::signed_shift_right, a, count); }
-Word signed_shift_right(Word a, std::uint32_t count) {
-  return signed_shift_right(a, a.emitter->word(count));
-}
 
 Word mul_high(Word a, Word b) {
   Emitter& e = *a.emitter;

@@ -72,25 +72,28 @@ Flag operator<(Word a, Word b);
 Flag operator<=(Word a, Word b);
 Flag operator>(Word a, Word b);
 Flag operator>=(Word a, Word b);
-Word operator+(Word a, std::uint32_t b);
-Word operator-(Word a, std::uint32_t b);
-Word operator-(std::uint32_t a, Word b);
-Word operator*(Word a, std::uint32_t b);
-Word operator&(Word a, std::uint32_t b);
-Word operator|(Word a, std::uint32_t b);
-Word operator^(Word a, std::uint32_t b);
-Word operator<<(Word a, std::uint32_t count);
-Word operator>>(Word a, std::uint32_t count);
-Flag operator==(Word a, std::uint32_t b);
-Flag operator!=(Word a, std::uint32_t b);
-Flag operator<(Word a, std::uint32_t b);
-Flag operator<=(Word a, std::uint32_t b);
-Flag operator>(Word a, std::uint32_t b);
-Flag operator>=(Word a, std::uint32_t b);
+inline Word constant_word(Word beside, std::uint32_t value) { return {beside.emitter, 0, value}; }
+inline Word operator+(Word a, std::uint32_t b) { return a + constant_word(a, b); }
+inline Word operator-(Word a, std::uint32_t b) { return a - constant_word(a, b); }
+inline Word operator-(std::uint32_t a, Word b) { return constant_word(b, a) - b; }
+inline Word operator*(Word a, std::uint32_t b) { return a * constant_word(a, b); }
+inline Word operator&(Word a, std::uint32_t b) { return a & constant_word(a, b); }
+inline Word operator|(Word a, std::uint32_t b) { return a | constant_word(a, b); }
+inline Word operator^(Word a, std::uint32_t b) { return a ^ constant_word(a, b); }
+inline Word operator<<(Word a, std::uint32_t count) { return a << constant_word(a, count); }
+inline Word operator>>(Word a, std::uint32_t count) { return a >> constant_word(a, count); }
+inline Flag operator==(Word a, std::uint32_t b) { return a == constant_word(a, b); }
+inline Flag operator!=(Word a, std::uint32_t b) { return a != constant_word(a, b); }
+inline Flag operator<(Word a, std::uint32_t b) { return a < constant_word(a, b); }
+inline Flag operator<=(Word a, std::uint32_t b) { return a <= constant_word(a, b); }
+inline Flag operator>(Word a, std::uint32_t b) { return a > constant_word(a, b); }
+inline Flag operator>=(Word a, std::uint32_t b) { return a >= constant_word(a, b); }
 
 Flag signed_less(Word a, Word b);
 Word signed_shift_right(Word a, Word count);
-Word signed_shift_right(Word a, std::uint32_t count);
+inline Word signed_shift_right(Word a, std::uint32_t count) {
+  return signed_shift_right(a, constant_word(a, count));
+}
 Word mul_high(Word a, Word b);
 Word clz(Word a);
 Word ctz(Word a);
@@ -118,8 +121,8 @@ Wide operator-(Wide a, std::uint64_t b);
 Wide operator&(Wide a, std::uint64_t b);
 Wide operator|(Wide a, std::uint64_t b);
 Wide operator^(Wide a, std::uint64_t b);
-Wide operator<<(Wide a, std::uint32_t count);
-Wide operator>>(Wide a, std::uint32_t count);
+inline Wide operator<<(Wide a, std::uint32_t count) { return a << Word{a.emitter, 0, count}; }
+inline Wide operator>>(Wide a, std::uint32_t count) { return a >> Word{a.emitter, 0, count}; }
 Flag operator==(Wide a, std::uint64_t b);
 Flag operator<(Wide a, std::uint64_t b);
 inline Flag operator!=(Wide a, Wide b) { return !(a == b); }
@@ -179,6 +182,7 @@ Word select(Flag condition, Word a, Word b);
 Wide select(Flag condition, Wide a, Wide b);
 Float select(Flag condition, Float a, Float b);
 Double select(Flag condition, Double a, Double b);
+inline Word zero_or_one(Flag a) { return select(a, Word{a.emitter, 0, 1}, Word{a.emitter, 0, 0}); }
 inline Word min(Word a, Word b) { return select(b < a, b, a); }
 
 }  // namespace felsite::codegen

@@ -25,8 +25,6 @@ Wide native_shift(Instruction op, Wide a, Word count) {
 
 Wide pair(Word low, Word high) { return {low.emitter, 0, low, high, {}}; }
 
-Word carry(Flag flag) { return select(flag, flag.emitter->word(1), flag.emitter->word(0)); }
-
 // A pair shifted to the left; the count is below 64. Shifting a word by 32 is not defined, so what
 // crosses from one word to the other goes by 31 - n and one more.
 struct Crossing {
@@ -45,12 +43,12 @@ Crossing crossing(Word count) {
 Wide operator+(Wide a, Wide b) {
   if (!a.is_pair()) return native_op(&I::add, a, b);
   const Word low = a.low + b.low;
-  return pair(low, a.high + b.high + carry(low < a.low));
+  return pair(low, a.high + b.high + zero_or_one(low < a.low));
 }
 
 Wide operator-(Wide a, Wide b) {
   if (!a.is_pair()) return native_op(&I::subtract, a, b);
-  return pair(a.low - b.low, a.high - b.high - carry(a.low < b.low));
+  return pair(a.low - b.low, a.high - b.high - zero_or_one(a.low < b.low));
 }
 
 Wide operator*(Wide a, Wide b) {
@@ -121,8 +119,6 @@ Wide operator&(Wide a, std::uint64_t b) {
 }
 Wide operator|(Wide a, std::uint64_t b) { return a | a.emitter->wide(b); }
 Wide operator^(Wide a, std::uint64_t b) { return a ^ a.emitter->wide(b); }
-Wide operator<<(Wide a, std::uint32_t count) { return a << a.emitter->word(count); }
-Wide operator>>(Wide a, std::uint32_t count) { return a >> a.emitter->word(count); }
 Flag operator==(Wide a, std::uint64_t b) { return a == a.emitter->wide(b); }
 Flag operator<(Wide a, std::uint64_t b) { return a < a.emitter->wide(b); }
 

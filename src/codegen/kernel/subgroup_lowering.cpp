@@ -1,6 +1,4 @@
-// Subgroup operations: native where the device's subgroups are those of the IR, consecutive
-// invocations, and otherwise through workgroup memory, where all invocations come together.
-#include "codegen/kernel/kernel_writer.h"
+#include "codegen/kernel/subgroup_lowering.h"
 
 namespace felsite::codegen {
 
@@ -9,48 +7,30 @@ using ir::Type;
 
 namespace {
 
-ir::BinaryOp binary_of(ReduceOp op, Type type) {
-  const bool logical = type == Type::Bool;
-  switch (op) {
-    case ReduceOp::Add:
-      return ir::BinaryOp::Add;
-    case ReduceOp::Mul:
-      return ir::BinaryOp::Mul;
-    case ReduceOp::Min:
-      return ir::BinaryOp::Min;
-    case ReduceOp::Max:
-      return ir::BinaryOp::Max;
-    case ReduceOp::And:
-      return logical ? ir::BinaryOp::And : ir::BinaryOp::BitAnd;
-    case ReduceOp::Or:
-      return logical ? ir::BinaryOp::Or : ir::BinaryOp::BitOr;
-    case ReduceOp::Xor:
-      return logical ? ir::BinaryOp::Ne : ir::BinaryOp::BitXor;
-  }
-  return ir::BinaryOp::Add;
+Value combined(ReduceOp op, const Value& a, const Value& b) {
+  const ir::ReduceOpInfo& info = ir::info(op);
+  return lower_binary(a.type == Type::Bool ? info.on_bools : info.combine, a, b);
 }
 
 }  // namespace
 
-Value KernelWriter::subgroup(const ir::Expr& expr, std::span<const Value> operands) {
-  const bool native = plan_.subgroups == Subgroups::Native;
-  if (expr.kind == ir::ExprKind::SubgroupBallot) {
-    const Flag condition = operands[0].flag();
-    return native ? native_ballot(condition) : emulated_ballot(condition);
-  }
-  if (expr.kind == ir::ExprKind::SubgroupShuffle) {
-    const Word lane = operands[1].word();
-    return native ? native_shuffle(operands[0], lane) : emulated_shuffle(operands[0], lane);
-  }
-  return native ? native_reduce(expr.reduce(), operands[0])
-                : emulated_reduce(expr.reduce(), operands[0]);
-}
-
-Word KernelWriter::subgroup_lane() {
+Word SubgroupLowering::own_lane() {
   return modulo(interface_.local_index(), e_.word(e_.mask().subgroup_size));
 }
 
-Value KernelWriter::native_ballot(Flag condition) {
+Value SubgroupLowering::ballot(Flag condition) {
+  return is_native() ? native_ballot(condition) : emulated_ballot(condition);
+}
+
+Value SubgroupLowering::shuffle(const Value& value, Word lane) {
+  return is_native() ? native_shuffle(value, lane) : emulated_shuffle(value, lane);
+}
+
+Value SubgroupLowering::reduce(ReduceOp op, const Value& value) {
+  return is_native() ? native_reduce(op, value) : emulated_reduce(op, value);
+}
+
+Value SubgroupLowering::native_ballot(Flag condition) {
   e_.module().need(spv::Capability::GroupNonUniform);
   e_.module().need(spv::Capability::GroupNonUniformBallot);
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
@@ -61,8 +41,8 @@ Value KernelWriter::native_ballot(Flag condition) {
   return {Type::U64, wide(low, high)};
 }
 
-// The value that an active lane has; words are shuffled, whatever the type is held in.
-Value KernelWriter::lane_value(const Value& value, Word lane) {
+// The value of an active lane. Words are shuffled, whatever holds the type.
+Value SubgroupLowering::lane_value(const Value& value, Word lane) {
   e_.module().need(spv::Capability::GroupNonUniformShuffle);
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const auto shuffled = [&](Word word) {
@@ -75,7 +55,7 @@ Value KernelWriter::lane_value(const Value& value, Word lane) {
   };
   const Type type = value.type;
   if (type == Type::Bool) {
-    return {type, shuffled(select(value.flag(), e_.word(1), e_.word(0))) != 0U};
+    return {type, shuffled(zero_or_one(value.flag())) != 0U};
   }
   if (is_wide_integer(type)) return {type, shuffled_wide(value.wide())};
   if (type == Type::F64)
@@ -84,7 +64,7 @@ Value KernelWriter::lane_value(const Value& value, Word lane) {
   return {type, shuffled(value.word())};
 }
 
-Value KernelWriter::native_shuffle(const Value& value, Word lane) {
+Value SubgroupLowering::native_shuffle(const Value& value, Word lane) {
   const Wide active = native_ballot(e_.flag(true)).wide();
   const Flag in_range = lane < e_.mask().subgroup_size;
   const Word safe = select(in_range, lane, e_.word(0));
@@ -92,44 +72,42 @@ Value KernelWriter::native_shuffle(const Value& value, Word lane) {
   return lower_select(readable, lane_value(value, safe), lower_literal(e_, value.type, 0));
 }
 
-// Words by one instruction; everything else lane by lane, which for floats is also the order that
-// is asked for.
-Value KernelWriter::native_reduce(ReduceOp op, const Value& value) {
+// Words are reduced by one instruction, everything else lane by lane, which for floats is the order
+// that the IR demands.
+Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
   const Type type = value.type;
   const bool is_word = type == Type::U32 || type == Type::I32 || type == Type::Bool;
   if (is_word && e_.has(Feature::SubgroupArithmetic)) {
     e_.module().need(spv::Capability::GroupNonUniform);
     e_.module().need(spv::Capability::GroupNonUniformArithmetic);
     const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
-    const Word operand =
-        type == Type::Bool ? select(value.flag(), e_.word(1), e_.word(0)) : value.word();
+    const Word operand = type == Type::Bool ? zero_or_one(value.flag()) : value.word();
     const Word result = e_.as_word(
         e_.function().group_reduce(op, is_signed(type), e_.type_word(), scope.id(), operand.id()));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
   }
   const Wide active = native_ballot(e_.flag(true)).wide();
-  const Slot sum = new_slot(type, false);
+  const Slot sum = variables_.new_slot(type, false);
   const Id begun = e_.function().local(e_.type_bool());
   e_.store(begun, e_.flag(false).id);
-  store_slot(sum, value);
+  variables_.store(sum, value);
   const Word width = e_.word(e_.mask().subgroup_size);
   const Word ended = e_.repeat(e_.word(0), width, e_.word(1), [&](Word lane) {
     const Flag is_active = (low_word(active >> lane) & 1U) != 0U;
-    // An inactive lane may not be read, so this one is read in its stead, and not used.
-    const Value next = lane_value(value, select(is_active, lane, subgroup_lane()));
-    const Flag first = !e_.as_flag(e_.load(e_.type_bool(), begun));
-    const Value so_far = load_slot(sum, type);
-    const Value combined = lower_binary(binary_of(op, type), so_far, next);
-    const Value extended = lower_select(first, next, combined);
-    store_slot(sum, lower_select(is_active, extended, so_far));
+    // An inactive lane may not be read, so this lane's own value is read instead, and not used.
+    const Value next = lane_value(value, select(is_active, lane, own_lane()));
+    const Flag first = !e_.load_flag(begun);
+    const Value so_far = variables_.load(sum, type);
+    const Value extended = lower_select(first, next, combined(op, so_far, next));
+    variables_.store(sum, lower_select(is_active, extended, so_far));
     e_.store(begun, (!first || is_active).id);
   });
   check_loop_ended(ended, width);
-  return load_slot(sum, type);
+  return variables_.load(sum, type);
 }
 
-// Everyone's value, in workgroup memory; all invocations come here together.
-void KernelWriter::exchange(const Value& value) {
+// Puts the value of each invocation into workgroup memory. All invocations reach this together.
+void SubgroupLowering::exchange(const Value& value) {
   if (exchange_memory_ == 0) {
     std::uint32_t invocations = 1;
     for (const std::uint32_t extent : program_.workgroup_size()) invocations *= extent;
@@ -138,7 +116,7 @@ void KernelWriter::exchange(const Value& value) {
   Word low;
   Word high = e_.word(0);
   if (value.type == Type::Bool) {
-    low = select(value.flag(), e_.word(1), e_.word(0));
+    low = zero_or_one(value.flag());
   } else if (is_wide_integer(value.type) || value.type == Type::F64) {
     const Wide both = value.type == Type::F64 ? codegen::bits(value.real64()) : value.wide();
     low = low_word(both);
@@ -153,7 +131,7 @@ void KernelWriter::exchange(const Value& value) {
   buffers_.barrier();
 }
 
-Value KernelWriter::exchanged(Type type, Word invocation) {
+Value SubgroupLowering::exchanged(Type type, Word invocation) {
   const Word place = invocation << 1;
   const Word low = buffers_.load_workgroup_word(exchange_memory_, place);
   if (type == Type::Bool) return {type, low != 0U};
@@ -166,10 +144,11 @@ Value KernelWriter::exchanged(Type type, Word invocation) {
   return {type, low};
 }
 
-// `body(lane, invocation)` for the lanes there are: the last subgroup of a workgroup may be short.
+// Writes `body(lane, invocation)` for the lanes of the subgroup: the last one of a workgroup may be
+// short.
 template <class Body>
-void KernelWriter::each_lane_of_subgroup(Body body) {
-  const Word base = interface_.local_index() - subgroup_lane();
+void SubgroupLowering::each_lane(Body body) {
+  const Word base = interface_.local_index() - own_lane();
   const Word left = interface_.workgroup_invocations() - base;
   const Word width = min(e_.word(e_.mask().subgroup_size), left);
   const Word ended =
@@ -177,21 +156,21 @@ void KernelWriter::each_lane_of_subgroup(Body body) {
   check_loop_ended(ended, width);
 }
 
-Value KernelWriter::emulated_ballot(Flag condition) {
+Value SubgroupLowering::emulated_ballot(Flag condition) {
   exchange({Type::Bool, condition});
-  const Slot votes = new_slot(Type::U64, false);
-  store_slot(votes, lower_literal(e_, Type::U64, 0));
-  each_lane_of_subgroup([&](Word lane, Word invocation) {
+  const Slot votes = variables_.new_slot(Type::U64, false);
+  variables_.store(votes, lower_literal(e_, Type::U64, 0));
+  each_lane([&](Word lane, Word invocation) {
     const Flag vote = exchanged(Type::Bool, invocation).flag();
-    const Wide bit = widen(select(vote, e_.word(1), e_.word(0))) << lane;
-    store_slot(votes, {Type::U64, load_slot(votes, Type::U64).wide() | bit});
+    const Wide bit = widen(zero_or_one(vote)) << lane;
+    variables_.store(votes, {Type::U64, variables_.load(votes, Type::U64).wide() | bit});
   });
-  return load_slot(votes, Type::U64);
+  return variables_.load(votes, Type::U64);
 }
 
-Value KernelWriter::emulated_shuffle(const Value& value, Word lane) {
+Value SubgroupLowering::emulated_shuffle(const Value& value, Word lane) {
   exchange(value);
-  const Word base = interface_.local_index() - subgroup_lane();
+  const Word base = interface_.local_index() - own_lane();
   const Flag in_range = lane < e_.mask().subgroup_size;
   const Word source = base + select(in_range, lane, e_.word(0));
   const Flag readable = in_range && source < interface_.workgroup_invocations();
@@ -199,17 +178,16 @@ Value KernelWriter::emulated_shuffle(const Value& value, Word lane) {
   return lower_select(readable, exchanged(value.type, safe), lower_literal(e_, value.type, 0));
 }
 
-Value KernelWriter::emulated_reduce(ReduceOp op, const Value& value) {
+Value SubgroupLowering::emulated_reduce(ReduceOp op, const Value& value) {
   exchange(value);
-  const Slot sum = new_slot(value.type, false);
-  store_slot(sum, value);
-  each_lane_of_subgroup([&](Word lane, Word invocation) {
+  const Slot sum = variables_.new_slot(value.type, false);
+  variables_.store(sum, value);
+  each_lane([&](Word lane, Word invocation) {
     const Value next = exchanged(value.type, invocation);
-    const Value so_far = load_slot(sum, value.type);
-    const Value combined = lower_binary(binary_of(op, value.type), so_far, next);
-    store_slot(sum, lower_select(lane == 0U, next, combined));
+    const Value so_far = variables_.load(sum, value.type);
+    variables_.store(sum, lower_select(lane == 0U, next, combined(op, so_far, next)));
   });
-  return load_slot(sum, value.type);
+  return variables_.load(sum, value.type);
 }
 
 }  // namespace felsite::codegen
