@@ -1,7 +1,7 @@
 // Felsite on a Vulkan device that the caller already has.
 //
-// The only public header with Vulkan's types, and no other one includes it: without it no program
-// needs Vulkan's headers.
+// This is the only public header with Vulkan's types, and no other one includes it: programs that
+// do not include it need no Vulkan headers.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
@@ -18,13 +18,13 @@ namespace felsite {
 
 // An instance, a device and a queue of the caller, and what was turned on when they were made.
 //
-// A driver does not tell afterwards what was turned on, so the rule is: what is not said here
-// counts as off, however much the device could do. Felsite then goes without it; nothing is
-// required but Vulkan 1.1 and a queue that computes. To say what is not so is undefined, as it is
-// for Vulkan.
+// A driver does not report what was turned on, so the rule is: what is not stated here counts as
+// off, whatever the device could do. A feature counts only if its extension, or a version that
+// contains it, is stated too. Nothing is required but Vulkan 1.1 and a queue that computes.
+// Claiming a feature that is off is undefined behaviour.
 //
-// Everything here stays the caller's. It must outlive what Felsite makes of it; Felsite destroys
-// its own objects, after its work on the queue has ended, and none of these.
+// The caller keeps owning all of it, and it must outlive the backend. Felsite destroys only its own
+// objects, after its work on the queue has ended.
 struct VulkanInterop {
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical_device = VK_NULL_HANDLE;
@@ -32,30 +32,30 @@ struct VulkanInterop {
   VkQueue queue = VK_NULL_HANDLE;
   std::uint32_t queue_family = 0;  // of the queue
 
-  // VkApplicationInfo::apiVersion of the instance: what is newer is used by extension only.
+  // VkApplicationInfo::apiVersion of the instance: newer features are used by extension only.
   std::uint32_t api_version = VK_API_VERSION_1_1;
-  // VkDeviceCreateInfo::ppEnabledExtensionNames. Among those that Felsite makes use of are
+  // VkDeviceCreateInfo::ppEnabledExtensionNames. Among those that Felsite uses are
   // VK_KHR_push_descriptor, VK_EXT_memory_budget, VK_EXT_external_memory_host,
   // VK_EXT_conditional_rendering and VK_EXT_robustness2, and before the Vulkan version that
   // contains them VK_KHR_timeline_semaphore and VK_KHR_synchronization2.
   std::span<const char* const> extensions{};
   // The features as they were given to vkCreateDevice, with all structs that are chained to them,
   // VkPhysicalDeviceVulkan12Features and its like or single ones; null: none. Features that were
-  // given as VkDeviceCreateInfo::pEnabledFeatures belong into this struct too.
+  // given as VkDeviceCreateInfo::pEnabledFeatures belong in this struct too.
   const VkPhysicalDeviceFeatures2* features = nullptr;
-  // Whether the instance has VK_EXT_debug_utils: objects are then given names.
+  // Whether the instance has VK_EXT_debug_utils, so that objects can be named.
   bool debug_utils = false;
 
-  // Held around every use of the queue, which Vulkan allows one thread at a time; null: while
-  // Felsite has the device, the caller does not use the queue. The caller does not hold it while it
-  // calls Felsite.
+  // Felsite locks it around every use of the queue, which only one thread may use at a time. Null:
+  // the caller does not use the queue while the backend exists. The caller must not hold it while
+  // it calls Felsite.
   std::mutex* queue_mutex = nullptr;
-  // Where the functions come from; null: the system's loader, which the instance was made with.
+  // Where the functions come from; null: the system's loader, if the instance was made with it.
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
 };
 
-// The backend `vulkan` on the caller's device. `options.device` stays empty. What is a span or a
-// pointer in `interop` is looked at here only, but for the mutex.
+// The backend `vulkan` on the caller's device. `options.device` must be empty. Spans and pointers
+// in `interop` are read only during this call, except for the mutex.
 //
 // If the device is lost, only its owner can make a new one: try_recover is UnsupportedFeature.
 Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& interop,
@@ -63,24 +63,25 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
 
 // Buffers without copies, in both directions.
 //
-// What the caller's commands wrote by compute shaders or copies on Felsite's queue is seen by all
-// that Felsite submits later. After commands of other kinds, or of other queues, the caller first
-// makes their writes available to compute shaders and copies. Commands that use what Felsite wrote
-// begin with a barrier against compute shaders and copies. When a call is back its work has ended,
-// but for uploads and for what exceeded its timeout: Backend::flush waits for those.
+// All that Felsite submits sees earlier writes of the caller's compute shaders and copies on the
+// same queue. After other commands, or on other queues, the caller first makes the writes available
+// to compute shaders and copies. Commands that use what Felsite wrote begin with a barrier against
+// compute shaders and copies. When a call returns its work has ended, except for uploads and for
+// work that exceeded its timeout; Backend::flush waits for both.
 
 struct VulkanBuffer {
   VkBuffer buffer = VK_NULL_HANDLE;
   std::uint64_t offset = 0;  // of the first byte
   std::uint64_t bytes = 0;
 };
-// Where a device buffer lies. It is Felsite's: valid until it is freed, or the device is lost.
+// The Vulkan buffer of a device buffer. Felsite owns it: it is valid until it is freed, or the
+// device is lost.
 Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer);
 
-// A buffer of the caller on the device that the caller brought along, as one that the backend's
-// calls take. It was made with the usages STORAGE_BUFFER, TRANSFER_SRC and TRANSFER_DST, has
-// memory, and holds at least `bytes`, a multiple of four and not zero. Freeing the device buffer
-// frees nothing of the caller's; buffer and memory stay until then, and until no work is under way.
+// Makes a device buffer of a buffer on the caller's device, which must have the usages
+// STORAGE_BUFFER, TRANSFER_SRC and TRANSFER_DST, be bound to memory, and hold at least `bytes`, a
+// multiple of four and not zero. Freeing the device buffer does not free the caller's buffer. The
+// caller keeps buffer and memory until then, and until no work uses them.
 Result<DeviceBuffer> adopt_vulkan_buffer(Backend& backend, VkBuffer buffer, std::uint64_t bytes,
                                          std::string label);
 

@@ -11,7 +11,8 @@ ir::Fingerprint RecordingKey::hash() const {
   return {hash.high64, hash.low64};
 }
 
-// With the lock held: to the end of `dropped`, which is let go without the lock. Needs no memory.
+// With the lock held: moves rows to `dropped`, which is destroyed without the lock. Does not
+// allocate.
 void RecordingPool::remove(Place place, std::list<Idle>& dropped) {
   auto [row, end] = by_key_.equal_range(place->key);
   while (row != end && row->second != place) ++row;
@@ -29,12 +30,12 @@ std::shared_ptr<Recording> RecordingPool::take(const ir::Fingerprint& key) {
   return std::move(taken.front().recording);
 }
 
-void RecordingPool::give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                              std::uint64_t own_bytes) noexcept {
-  if (own_bytes > most_bytes_) return;  // it would drive out all others, and then go itself
-  // Where there is no memory to note it, it is let go.
+void RecordingPool::release(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
+                            std::uint64_t own_bytes) noexcept {
+  if (own_bytes > most_bytes_) return;  // it would evict all others and then itself
+  // Without memory for the row the recording is dropped.
   base::best_effort([&] {
-    std::list<Idle> dropped;  // let go without the lock
+    std::list<Idle> dropped;  // destroyed without the lock
     std::list<Idle> fresh;
     fresh.push_back({key, std::move(recording), own_bytes});
     const std::lock_guard lock(mutex_);
