@@ -19,8 +19,9 @@ namespace felsite {
 // An instance, a device and a queue of the caller, and what was enabled when they were created.
 //
 // A driver does not report afterwards what was enabled, so anything that is not stated here counts
-// as off, whatever the device supports. Felsite then works without it; it only requires Vulkan 1.1
-// and a compute queue. Claiming a feature that is off is undefined behaviour, as it is in Vulkan.
+// as off, whatever the device supports. A feature counts only if its extension, or a version that
+// contains it, is stated too. Felsite works without what is off; it only requires Vulkan 1.1 and a
+// compute queue. Claiming a feature that is off is undefined behaviour, as it is in Vulkan.
 //
 // Everything here belongs to the caller and must outlive what Felsite creates from it. Felsite
 // destroys its own objects once its work on the queue has ended, and none of these.

@@ -26,7 +26,7 @@ Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std
   if (!device.is_adopted()) {
     return std::unexpected(
         bad_inputs("A Vulkan buffer was given to a backend whose device is not the caller's.",
-                   "make the backend from a VulkanInterop, on the device that the buffer is of."));
+                   "make the backend from a VulkanInterop of the device that has the buffer."));
   }
   if (buffer == VK_NULL_HANDLE) {
     return std::unexpected(bad_inputs("No Vulkan buffer was given.", "give one of this device."));
@@ -34,7 +34,7 @@ Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std
   if (bytes == 0 || bytes % 4 != 0) {
     return std::unexpected(
         bad_inputs(fmt::format("A Vulkan buffer of {} bytes cannot be shared.", bytes),
-                   "share a multiple of four bytes, and not none."));
+                   "share a multiple of four bytes, at least four."));
   }
   VkMemoryRequirements needed{};
   device.functions().vkGetBufferMemoryRequirements(device.handle(), buffer, &needed);
@@ -53,17 +53,17 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
   return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
     if (!options.device.empty()) {
       return std::unexpected(bad_inputs(
-          fmt::format("The device `{}` was named, and another one brought along.", options.device),
+          fmt::format("The device `{}` was named, but the caller gave a device.", options.device),
           "leave `device` empty."));
     }
     FELSITE_TRY(auto adopted, vk::adopt_device(interop, options.mask));
-    // There once: std::function wants what can be copied.
+    // Behind a shared_ptr, because std::function demands that its target can be copied.
     auto device = std::make_shared<std::unique_ptr<vk::Device>>(std::move(adopted));
     const auto open = [device,
                        name = (*device)->snapshot().name]() -> Result<std::unique_ptr<vk::Device>> {
       if (*device != nullptr) return std::move(*device);
       return std::unexpected(
-          vk::unsupported("The lost device was brought along, so Felsite cannot open it again.",
+          vk::unsupported("The lost device is the caller's, so Felsite cannot open it again.",
                           "make a new device, and a new backend on it.", name));
     };
     return vk::VulkanBackend::make({.open = open,

@@ -17,7 +17,7 @@ namespace {
 using dispatch::BoundBuffer;
 using Grid = std::array<std::uint32_t, 3>;
 
-constexpr std::uint64_t kPlainDispatch = 1;  // begins the key of its recordings
+constexpr std::uint64_t kPlainDispatch = 1;  // the first word of the keys of such recordings
 
 bool all_zero(ByteSpan bytes) {
   return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
@@ -36,7 +36,7 @@ Result<ir::ValidProgram> prepare_program(Engine& engine, const ir::Program& give
 Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::ValidProgram program,
                                            std::span<const ByteSpan> inputs,
                                            const DispatchConfig& config, bool may_borrow) {
-  // What the caller did wrong comes before what the backend cannot do: on every backend the same.
+  // Errors of the caller come before what the backend cannot do, as on every backend.
   FELSITE_TRY(auto plan, dispatch::plan_inputs(program, inputs, config));
   FELSITE_CHECK(dispatch::check_result_memory(plan, base::default_memory_limit()));
   PlainDispatch made(std::move(engine), std::move(program), std::move(plan), config);
@@ -66,7 +66,7 @@ PlainDispatch::~PlainDispatch() {
   if (engine_ != nullptr && running_) engine_->abandon(std::move(*running_));
 }
 
-// A convergence flag is zero before each iteration, also before the only one.
+// A convergence flag is cleared before each iteration, also before a single one.
 bool PlainDispatch::is_flag(ir::BufferId id) const {
   return config_.convergence.kind == Convergence::Kind::Flag &&
          program_.buffer(id).name == config_.convergence.flag;
@@ -114,7 +114,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   }
   auto running = engine_->start(std::move(recording), uploads);
   if (!running) {
-    if (!is_pooled_) engine_->outlast_work();  // a part of it may have been submitted
+    if (!is_pooled_) engine_->wait_until_idle();  // a part of it may have been submitted
     return std::unexpected(std::move(running.error()));
   }
   running_ = std::move(*running);
@@ -124,7 +124,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
   return {};
 }
 
-// One kernel sees what it names. Where there are several, each input is there for all of them.
+// A single kernel has its own list of buffers. Several kernels share all buffers of the program.
 Result<void> PlainDispatch::find_seen(const Grid& grid) {
   if (route_ == dispatch::Route::Plain) {
     const bool in_parts =
@@ -155,7 +155,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     const bool has_input = buffer.input != ir::kNone && !is_flag(seen.id);
     BufferSlice& slice = slices[seen.id];
     const ObjectName name(sequence.name, program_.buffer(seen.id).name);
-    // What is a result as well comes back from a buffer of the dispatch's own.
+    // An input that is also a result needs a buffer that belongs to the dispatch.
     const bool can_borrow = has_input && buffer.output == ir::kNone && !seen.written;
     if (can_borrow && may_borrow) {
       if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
@@ -204,7 +204,7 @@ Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const Buffer
                    sequence.prefix, sequence.gates);
 }
 
-bool PlainDispatch::is_done() { return !running_ || engine_->look_after(*running_); }
+bool PlainDispatch::is_done() { return !running_ || engine_->advance(*running_); }
 
 Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
   std::vector<std::uint64_t> sizes(plan_.output_count);
@@ -232,7 +232,7 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
   return {};
 }
 
-// The words that the last iteration left are the flag's contents.
+// The words that the last iteration left become the flag's contents.
 Result<void> PlainDispatch::read_flag(Bytes& out) const {
   FELSITE_TRY(const auto words,
               running_->recording->read_words(*running_->recording->sequence().iterations->flag));
@@ -248,9 +248,10 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
     return std::unexpected(engine_->device().error(VK_TIMEOUT, "finish the work in no time"));
   }
   auto timing = engine_->finish(*running_, config_.timeout.value_or(kNoTimeout), stop);
-  const bool went_away = running_->recording == nullptr;  // after a failed wait it is the queue's
-  // The caller's memory is the caller's again only once the kernel does not read it any more.
-  if (went_away && !is_pooled_) engine_->outlast_work();
+  // After a failed wait the queue owns the recording.
+  const bool is_abandoned = running_->recording == nullptr;
+  // The caller may reuse its memory only when the kernel no longer reads it.
+  if (is_abandoned && !is_pooled_) engine_->wait_until_idle();
   Result<void> read;
   if (timing) read = read_outputs(outputs);
   std::optional<IterationsRun> iterations;
@@ -258,9 +259,9 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
     FELSITE_TRY(iterations, iterations_of(*running_->recording));
     timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);
   }
-  if (!went_away && is_pooled_ && !engine_->is_lost()) {
+  if (!is_abandoned && is_pooled_ && !engine_->is_lost()) {
     const std::uint64_t own_bytes = running_->recording->own_bytes();
-    engine_->recordings().give_back(key_, std::move(running_->recording), own_bytes);
+    engine_->recordings().release(key_, std::move(running_->recording), own_bytes);
   }
   running_.reset();
   if (!timing && timing.error().code == ErrorCode::LoopBudgetExceeded && is_attempt_) {

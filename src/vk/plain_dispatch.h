@@ -1,4 +1,4 @@
-// One dispatch on the caller's bytes: checked, bound to buffers of its own, run, read.
+// One dispatch on the caller's bytes: it is checked, bound to buffers, run and read back.
 #pragma once
 
 #include "dispatch/schedule/binding_plan.h"
@@ -11,8 +11,8 @@ namespace felsite::vk {
 Result<ir::ValidProgram> prepare_program(Engine& engine, const ir::Program& program,
                                          const DispatchConfig& config);
 
-// A dispatch that was submitted. Its buffers and commands go back to the engine when it is done,
-// and serve the next dispatch of the same shape.
+// A dispatch that was submitted. When it is done, its buffers and commands return to the engine for
+// the next dispatch of the same shape.
 class PlainDispatch {
  public:
   // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
@@ -20,14 +20,14 @@ class PlainDispatch {
   static Result<PlainDispatch> start(std::shared_ptr<Engine> engine, ir::ValidProgram program,
                                      std::span<const ByteSpan> inputs, const DispatchConfig& config,
                                      bool may_borrow);
-  // Of what failed with LoopBudgetExceeded: whether it can run again, in segments, with the same
-  // inputs. Only with `may_borrow`: the caller still has them.
+  // After LoopBudgetExceeded: whether it can run again in segments, with the same inputs. Only with
+  // `may_borrow`, when the caller still has them.
   bool was_attempt() const { return is_attempt_; }
   PlainDispatch(PlainDispatch&&) noexcept = default;
   PlainDispatch& operator=(PlainDispatch&&) = delete;
   ~PlainDispatch();
 
-  // Moves a watched run on, too.
+  // Also submits the next part of a watched run.
   bool is_done();
   // `stop`: as in Engine::finish; only without `may_borrow`.
   Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop = nullptr);
@@ -61,13 +61,13 @@ class PlainDispatch {
   DispatchConfig config_;
   dispatch::Route route_ = dispatch::Route::Plain;
   bool is_attempt_ = false;
-  SharedKernel kernel_;  // of a plain route
+  SharedKernel kernel_;  // only on a plain route
   std::vector<Seen> seen_;
   ir::Fingerprint key_{};
-  bool is_pooled_ = true;       // not where it works on the caller's memory
-  std::vector<bool> borrowed_;  // by BufferId: those that do
+  bool is_pooled_ = true;       // false if it uses the caller's memory
+  std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory
   std::optional<Running> running_;
-  std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel ignores
+  std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel does not use
 };
 
 }  // namespace felsite::vk

@@ -12,7 +12,7 @@ namespace {
 
 using Grid = std::array<std::uint32_t, 3>;
 
-// Begin the keys of their recordings.
+// The first words of the keys of such recordings.
 constexpr std::uint64_t kResidentSubmission = 2;
 constexpr std::uint64_t kGridDispatch = 3;
 
@@ -39,7 +39,7 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
   }
 }
 
-// A step with all that was checked about it.
+// A step that has passed all checks.
 struct CheckedStep {
   ir::ValidProgram program;
   dispatch::BindingPlan plan{};
@@ -66,7 +66,7 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   for (const ResidentHandle& handle : dispatch::changed_resources(program, step.resources)) {
     FELSITE_CHECK(engine.buffers().find_writable(handle));
   }
-  // The words of an indirect grid are not known before it runs; everything else is.
+  // Only the words of an indirect grid are not known yet.
   const bool indirect = program.facts().has_indirect_dispatch;
   FELSITE_TRY(const auto grid,
               dispatch::plan_grid(program, checked.plan, config,
@@ -92,7 +92,7 @@ Error needs_known_grid(const ir::Program& program) {
   return error;
 }
 
-// The segments stand in the sequence one after the other.
+// Appends the segments one after the other.
 Result<void> add_segments(Engine& engine, const CheckedStep& checked, const ResidentStep& step,
                           std::uint32_t position, std::vector<KernelStep>& steps) {
   if (checked.program.facts().has_indirect_dispatch) {
@@ -112,7 +112,7 @@ Result<void> add_segments(Engine& engine, const CheckedStep& checked, const Resi
   if (segments.watch) {
     return std::unexpected(unsupported(
         "A step of a sequence has grid barriers in loops or conditions that only the device can "
-        "tell the way through.",
+        "evaluate.",
         "run the program by itself, by dispatch_resident.", engine.device().snapshot().name));
   }
   for (KernelStep& segment : segments.prefix) {

@@ -90,7 +90,7 @@ Result<void> VulkanBackend::prepare() {
 }
 
 Result<void> VulkanBackend::flush() {
-  gate_->wait_for_earlier();  // of which some work on threads of their own
+  gate_->wait_for_earlier();  // some of them run on their own threads
   return call("flush", [](const std::shared_ptr<Engine>& engine) -> Result<void> {
     FELSITE_CHECK(engine->wait_for_all());
     engine->pipelines().save();
@@ -109,8 +109,8 @@ Result<void> VulkanBackend::shutdown() {
   }
   static_uploads_.forget();
   if (last == nullptr) return {};
-  last->take_back();
-  static_cast<void>(last->drain());  // what does not end is left to itself, see ~Engine
+  last->release_held();
+  static_cast<void>(last->drain());  // work that does not end keeps running, see ~Engine
   if (!last->is_lost()) last->pipelines().save();
   last->recordings().clear();
   last->buffers().clear();
@@ -131,12 +131,12 @@ Result<void> VulkanBackend::try_recover() {
     if (!device_lost()) return {};
     FELSITE_TRY(auto fresh, open_engine());
     std::shared_ptr<Engine> lost = std::move(fresh);
-    // It may be another device: the one that was lost may be gone.
+    // This may be another device, since the lost one may be gone.
     DeviceProfile profile = lost->profile();
     std::string feature_key = feature_key_of(lost->device());
     static_uploads_.forget();
     const std::lock_guard lock(mutex_);
-    std::swap(engine_, lost);  // the lost one goes without the lock, with the last that uses it
+    std::swap(engine_, lost);  // the lost one is destroyed without the lock, after its last user
     profile_ = std::move(profile);
     feature_key_ = std::move(feature_key);
     ++recoveries_;

@@ -29,9 +29,9 @@ struct BackendSettings {
   OpenDevice open;
   std::optional<std::filesystem::path> cache_folder;
   std::uint64_t static_budget = std::uint64_t{256} << 20;
-  // How long closing the device waits for work that is still under way.
+  // How long closing the device waits for work in flight.
   std::chrono::nanoseconds grace = std::chrono::seconds(5);
-  std::shared_ptr<MemoryBudget> budget{};  // other than Memory chooses
+  std::shared_ptr<MemoryBudget> budget{};  // instead of the one that Memory chooses
 };
 
 class VulkanBackend final : public Backend {
@@ -89,11 +89,11 @@ class VulkanBackend final : public Backend {
   Result<void> check_resident_config(const ir::Program& program,
                                      const DispatchConfig& config) const override;
 
-  // The engine of now: DeviceLost, or after the shutdown DispatchFailed, where there is none.
+  // The current engine; DeviceLost if the device is lost, DispatchFailed after the shutdown.
   Result<std::shared_ptr<Engine>> engine() const;
 
-  // Every call goes through it: nothing runs after a shutdown, nothing throws, and every error
-  // knows the device.
+  // Every public call goes through it: nothing runs after a shutdown, nothing throws, and every
+  // error names the device.
   template <class Work>
   auto call(std::string_view name, Work work) const
       -> decltype(work(std::declval<std::shared_ptr<Engine>&>())) {
@@ -109,12 +109,12 @@ class VulkanBackend final : public Backend {
     });
   }
 
-  // For what the backend makes, and is asked by later.
+  // For objects that the backend makes and that call it later.
   dispatch::BackendLink<VulkanBackend> link();
 
-  // What is only kept to be fast makes room where memory is short.
+  // Calls `make` again after an eviction of all caches if the device is out of memory.
   template <class Make>
-  auto with_room(Engine& engine, Make make) -> decltype(make()) {
+  auto with_eviction(Engine& engine, Make make) -> decltype(make()) {
     auto made = make();
     if (made || made.error().code != ErrorCode::DeviceOutOfMemory) return made;
     engine.recordings().clear();
@@ -128,7 +128,7 @@ class VulkanBackend final : public Backend {
   Result<std::shared_ptr<Recording>> take_or_record(
       Engine& engine, const ir::Fingerprint& key,
       const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
-  // One plain dispatch, within a call. `stop`: it is let go soon after that is raised.
+  // One plain dispatch, within a call. It is abandoned soon after `stop` is raised.
   Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine, const ir::Program& program,
                                   std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
                                   const DispatchConfig& config, const base::StopFlag* stop);
@@ -142,9 +142,9 @@ class VulkanBackend final : public Backend {
   Result<std::shared_ptr<Engine>> open_engine() const;
 
   const BackendSettings settings_;
-  // Shared with all that the backend made, and outlives it with them.
+  // Shared with all objects that the backend made, which may outlive it.
   const std::shared_ptr<dispatch::CallGate> gate_ = std::make_shared<dispatch::CallGate>();
-  mutable std::mutex mutex_;  // of the engine's pointer, and what is told about its device
+  mutable std::mutex mutex_;  // guards the next three
   std::shared_ptr<Engine> engine_;
   DeviceProfile profile_;
   std::string feature_key_;

@@ -1,4 +1,4 @@
-// The plain dispatches of the Vulkan backend: at once, compiled, batched, under way.
+// The plain dispatches of the Vulkan backend: immediate, compiled, batched, pending.
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +20,7 @@ Error with_program(Error error, const ir::Program& program) noexcept {
   return error;
 }
 
-// Asked for, or the only form that can be taken.
+// It was asked for, or is the only possible form.
 bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config) || config.cooperative) return false;
   if (config.grid_sync == GridSync::HostSplit) return true;
@@ -78,7 +78,8 @@ Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
                                           .fresh_outputs = true,
                                           .name = {}});
   }
-  // One workgroup is refused only for the grid; everything else would be refused on any.
+  // The form "one workgroup" can be refused because of the grid; all other refusals do not depend
+  // on the grid.
   DispatchConfig any_form = config;
   if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
   const std::array<std::uint32_t, 3> large{2, 1, 1};
@@ -94,7 +95,7 @@ Error went_with_device() {
           .context = {}};
 }
 
-// A dispatch in a caller's hands, until it is waited for.
+// A dispatch that a caller holds until it waits for it.
 struct HeldDispatch final : Engine::Held {
   std::mutex mutex;
   std::optional<PlainDispatch> dispatch;
@@ -106,8 +107,8 @@ struct HeldDispatch final : Engine::Held {
     dispatch.reset();
     return taken;
   }
-  void let_go() override { take(); }
-  // Its buffers are its own: nobody frees them.
+  void release() override { take(); }
+  // Its buffers belong to the dispatch, so no caller frees them.
   std::shared_ptr<Recording> take_user(const Buffer& /*buffer*/) override { return nullptr; }
 };
 
@@ -117,23 +118,23 @@ class VulkanPending final : public PendingDispatch {
                 const ir::Program& program, PlainDispatch dispatch)
       : link_(std::move(link)), engine_(engine), program_(program) {
     held_->dispatch.emplace(std::move(dispatch));
-    engine->watch_over(held_);
+    engine->track(held_);
   }
-  ~VulkanPending() override { held_->let_go(); }
+  ~VulkanPending() override { held_->release(); }
 
   bool is_ready() const override {
     const auto ready = link_.call([&](VulkanBackend&) -> Result<bool> {
       const std::lock_guard lock(held_->mutex);
       return !held_->dispatch || held_->dispatch->is_done();
     });
-    return ready.value_or(true);  // the wait says why
+    return ready.value_or(true);  // the wait reports why
   }
 
   Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
     auto timing = link_.call([&](VulkanBackend& backend) -> Result<DispatchTiming> {
       auto dispatch = held_->take();
       if (!dispatch) return std::unexpected(dispatch::results_taken_already());
-      // A wait may be for hours of iterations, and the backend is to close meanwhile.
+      // A wait may take hours of iterations, and closing the backend must end it.
       const base::StopFlag stop(&link_.closing());
       return backend.call("wait",
                           [&](const std::shared_ptr<Engine>& now) -> Result<DispatchTiming> {
@@ -154,7 +155,7 @@ class VulkanPending final : public PendingDispatch {
 
 class VulkanPipeline final : public CompiledPipeline {
  public:
-  // `use` has what was made ready for it already.
+  // `use` holds the kernels that were compiled for it.
   VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
                  std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config)
       : link_(std::move(link)),
@@ -162,7 +163,7 @@ class VulkanPipeline final : public CompiledPipeline {
         use_(std::move(use)),
         program_(program),
         config_(std::move(config)) {}
-  // What cannot be let go stays as long as there is room for it.
+  // Kernels that others use stay until they are evicted.
   ~VulkanPipeline() override {
     recorded_.clear();
     static_cast<void>(link_.call([&](VulkanBackend&) -> Result<void> {
@@ -210,11 +211,11 @@ class VulkanPipeline final : public CompiledPipeline {
     return std::unexpected(with_program(std::move(result.error()), program_));
   }
 
-  // All are with the device before the first is waited for.
+  // All are submitted before the first wait.
   Result<std::vector<std::vector<Bytes>>> batch_on(VulkanBackend& backend,
                                                    std::span<const std::vector<ByteSpan>> inputs) {
     std::vector<std::vector<Bytes>> outputs(inputs.size());
-    if (is_host_split(program_, config_)) {  // the host does them one after the other
+    if (is_host_split(program_, config_)) {  // the host runs them one after the other
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         FELSITE_TRY(auto done,
                     backend.dispatch_borrowed_into(program_, inputs[i], outputs[i], config_));
@@ -232,8 +233,8 @@ class VulkanPipeline final : public CompiledPipeline {
     return outputs;
   }
 
-  // The last resources stay recorded: a pipeline mostly runs on the same ones, or on two sets in
-  // turn.
+  // Keeps the recordings of the last resources: a pipeline mostly runs on the same ones, or
+  // alternates between two sets.
   Result<DispatchTiming> run_recorded(VulkanBackend& backend,
                                       std::span<const ResidentHandle> resources) {
     std::shared_ptr<RecordedSequence> recorded = find(resources);
@@ -256,7 +257,7 @@ class VulkanPipeline final : public CompiledPipeline {
     return recorded_.front().sequence;
   }
 
-  // After a timeout the recording is the queue's: the next dispatch needs a new one.
+  // After a timeout the queue owns the recording, so the next dispatch needs a new one.
   void forget(const std::shared_ptr<RecordedSequence>& recorded) {
     const std::lock_guard lock(mutex_);
     std::erase_if(recorded_, [&](const Recorded& other) { return other.sequence == recorded; });
@@ -282,7 +283,7 @@ class VulkanPipeline final : public CompiledPipeline {
   const ir::Program program_;
   const DispatchConfig config_;
   std::mutex mutex_;
-  std::vector<Recorded> recorded_;  // the last used first
+  std::vector<Recorded> recorded_;  // the most recently used first
 };
 
 }  // namespace
@@ -296,8 +297,9 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
   FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
   FELSITE_CHECK(dispatch::check_slots(inputs, outputs));
   while (true) {
-    FELSITE_TRY(auto started, with_room(*engine, [&] {
-                  // What is let go goes on reading: it must not be what a caller may free by then.
+    FELSITE_TRY(auto started, with_eviction(*engine, [&] {
+                  // An abandoned dispatch keeps reading its inputs, so these must not be memory
+                  // that the caller may free.
                   return PlainDispatch::start(engine, prepared, inputs, config,
                                               /*may_borrow=*/stop == nullptr);
                 }));
@@ -337,7 +339,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
   return timing;
 }
 
-// The host hands the buffers on, so a thread of the host does it.
+// The host passes buffers from segment to segment, so this needs a thread.
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
     const std::shared_ptr<Engine>& engine, const ir::Program& program,
     std::span<const ByteSpan> inputs, const DispatchConfig& config) {
@@ -369,7 +371,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
                return start_host_split(engine, program, inputs, config);
              }
              FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
-             FELSITE_TRY(auto started, with_room(*engine, [&] {
+             FELSITE_TRY(auto started, with_eviction(*engine, [&] {
                            return PlainDispatch::start(engine, prepared, inputs, config,
                                                        /*may_borrow=*/false);
                          }));
@@ -397,8 +399,7 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
   return compiled;
 }
 
-// What it makes belongs to no pipeline that could take it along: it stays for the dispatches to
-// come.
+// The kernels belong to no pipeline, so they stay for later dispatches until they are evicted.
 Result<void> VulkanBackend::prepare(const ir::Program& program, const DispatchConfig& config) {
   auto made = call("prepare", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));

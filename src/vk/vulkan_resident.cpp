@@ -32,26 +32,26 @@ Result<void> read_all(const Recording& recording, std::vector<Bytes>& outputs) {
   return {};
 }
 
-// Before the host writes or reads in place.
+// Called before the host writes or reads in place.
 template <class Range>
-Result<void> until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of,
-                          std::chrono::nanoseconds timeout = kNoTimeout) {
+Result<void> wait_until_unused(Engine& engine, std::span<const Range> ranges, auto slice_of,
+                               std::chrono::nanoseconds timeout = kNoTimeout) {
   for (const Range& range : ranges) {
     const BufferSlice& slice = std::invoke(slice_of, range);
     if (!slice.buffer->is_mapped()) continue;
-    FELSITE_CHECK(engine.until_unused(*slice.buffer, timeout));
+    FELSITE_CHECK(engine.wait_until_unused(*slice.buffer, timeout));
   }
   return {};
 }
 
-// Submits, waits, reads. The recording is gone from `recording` if it cannot run again.
+// Submits, waits, reads. `recording` becomes null if it cannot run again.
 Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording,
                            std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
                            const SubmissionConfig& config) {
   const std::span<const BufferSlice> targets = recording->sequence().uploads;
   const std::chrono::nanoseconds timeout = config.timeout.value_or(kNoTimeout);
   const auto begin = std::chrono::steady_clock::now();
-  FELSITE_CHECK(until_unused(engine, targets, std::identity{}, timeout));
+  FELSITE_CHECK(wait_until_unused(engine, targets, std::identity{}, timeout));
   FELSITE_TRY(auto running, engine.start(std::move(recording), uploads));
   const auto waited = std::chrono::steady_clock::now() - begin;
   auto timing = engine.finish(running, timeout == kNoTimeout ? timeout : timeout - waited);
@@ -62,8 +62,8 @@ Result<DispatchTiming> run(Engine& engine, std::shared_ptr<Recording>& recording
   return timing;
 }
 
-// How many iterations there were; and the flag's buffer gets what the last of them left.
-Result<void> tell_iterations(Engine& engine, const Recording& recording, DispatchTiming& timing) {
+// Reports the number of iterations, and copies what the last one left into the flag's buffer.
+Result<void> report_iterations(Engine& engine, const Recording& recording, DispatchTiming& timing) {
   FELSITE_TRY(const auto iterations, iterations_of(recording));
   timing.iterations_run = iterations.iterations;
   timing.converged = iterations.converged;
@@ -77,7 +77,7 @@ Result<void> tell_iterations(Engine& engine, const Recording& recording, Dispatc
     return engine.transfers().upload({&upload, 1});
   }
   if (sequence.iterations->bound > 1) return {};
-  // One iteration that is not repeated has not been asked whether it changed something.
+  // After a single iteration nothing has read the flag yet.
   Bytes flag(sequence.flag->bytes);
   const DownloadRange download{*sequence.flag, flag};
   FELSITE_CHECK(engine.transfers().download({&download, 1}));
@@ -85,13 +85,14 @@ Result<void> tell_iterations(Engine& engine, const Recording& recording, Dispatc
   return {};
 }
 
-// A recording in a caller's hands.
+// A recording that a caller holds.
 struct HeldRecording final : Engine::Held {
   std::mutex mutex;
-  std::shared_ptr<Engine> engine;  // before the recording, which needs it until its end
+  std::shared_ptr<Engine>
+      engine;  // declared before the recording, which needs it until it is destroyed
   std::shared_ptr<Recording> recording;
 
-  void let_go() override {
+  void release() override {
     const std::lock_guard lock(mutex);
     recording.reset();
     engine.reset();
@@ -113,11 +114,11 @@ class VulkanRecording final : public RecordedSequence {
         uploads_(submission.uploads.begin(), submission.uploads.end()) {
     held_->engine = std::move(engine);
     held_->recording = std::move(recording);
-    held_->engine->watch_over(held_);
+    held_->engine->track(held_);
     for (const ResidentUpload& upload : uploads_) recorded_bytes_.push_back(upload.bytes);
     note_handles(submission);
   }
-  ~VulkanRecording() override { held_->let_go(); }
+  ~VulkanRecording() override { held_->release(); }
 
   Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
                                   std::span<const ByteSpan> uploads) override {
@@ -145,7 +146,7 @@ class VulkanRecording final : public RecordedSequence {
     handles_.erase(std::unique(handles_.begin(), handles_.end()), handles_.end());
   }
 
-  // Handles can only have become invalid where something was freed since the last look.
+  // Handles can become invalid only when something is freed, so most runs need not check them.
   Result<void> check_handles(Engine& now) {
     if (&now != held_->engine.get()) {
       held_->recording.reset();
@@ -156,7 +157,7 @@ class VulkanRecording final : public RecordedSequence {
     if (removals == removals_seen_) return {};
     for (const ResidentHandle& handle : handles_) {
       if (auto alive = now.buffers().find(handle); !alive) {
-        held_->recording.reset();  // the memory of what was freed goes at last
+        held_->recording.reset();  // this releases the freed memory
         return std::unexpected(std::move(alive.error()));
       }
     }
@@ -178,7 +179,7 @@ class VulkanRecording final : public RecordedSequence {
     }
     auto timing =
         run(*now, held_->recording, uploads.empty() ? recorded_bytes_ : uploads, outputs, config_);
-    // What was freed meanwhile could not be let go.
+    // Buffers that were freed during the run are released now.
     static_cast<void>(check_handles(*now));
     return timing;
   }
@@ -192,13 +193,13 @@ class VulkanRecording final : public RecordedSequence {
   std::uint64_t removals_seen_ = UINT64_MAX;
 };
 
-// Back to the pool after a run, unless one of its buffers was freed meanwhile: then it must not
-// keep the memory. Freeing looks through the pool afterwards, so what comes in later has to look.
-void give_back(Engine& engine, const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-               std::uint64_t removals_before) {
+// Returns a recording to the pool after a run, unless a buffer was freed meanwhile: it must not
+// keep that memory. A call that frees searches the pool, but not recordings that are running then.
+void release_recording(Engine& engine, const ir::Fingerprint& key,
+                       std::shared_ptr<Recording> recording, std::uint64_t removals_before) {
   if (recording == nullptr) return;
   const std::uint64_t own_bytes = recording->own_bytes();
-  engine.recordings().give_back(key, std::move(recording), own_bytes);
+  engine.recordings().release(key, std::move(recording), own_bytes);
   if (removals_before != engine.buffers().removals()) engine.recordings().forget(key);
 }
 
@@ -212,7 +213,7 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
       FELSITE_TRY(auto buffer, engine.memory().make(Place::Device, size, "resident"));
       buffers.push_back(std::move(buffer));
     }
-    // All or nothing, and what is freed again needs no memory.
+    // All or nothing; removing handles again does not allocate.
     std::vector<ResidentHandle> handles;
     handles.reserve(buffers.size());
     auto added = base::guarded([&]() -> Result<void> {
@@ -228,11 +229,11 @@ Result<std::vector<ResidentHandle>> VulkanBackend::allocate_resident_many(
     return std::unexpected(std::move(added.error()));
   };
   return call("allocate_resident", [&](const std::shared_ptr<Engine>& engine) {
-    return with_room(*engine, [&] { return allocate(*engine); });
+    return with_eviction(*engine, [&] { return allocate(*engine); });
   });
 }
 
-// As any backend does, but debuggers know the buffer by its label.
+// Also names the buffer for debuggers.
 Result<DeviceBuffer> VulkanBackend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
   auto made = Backend::allocate_device_buffer(bytes, std::move(label));
   if (!made) return made;
@@ -255,7 +256,7 @@ Result<void> VulkanBackend::upload_resident_at_many(std::span<const ResidentUplo
   return call("upload_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     FELSITE_TRY(const auto ranges, resolve_uploads(*engine, uploads));
     const std::span<const UploadRange> targets = ranges;
-    FELSITE_CHECK(until_unused(*engine, targets, &UploadRange::target));
+    FELSITE_CHECK(wait_until_unused(*engine, targets, &UploadRange::target));
     return engine->transfers().upload(targets);
   });
 }
@@ -265,7 +266,7 @@ Result<void> VulkanBackend::download_resident_ranges_into(std::span<const Reside
   return call("download_resident", [&](const std::shared_ptr<Engine>& engine) -> Result<void> {
     FELSITE_TRY(const auto slices, resolve_reads(*engine, ranges));
     const std::span<const BufferSlice> sources = slices;
-    FELSITE_CHECK(until_unused(*engine, sources, std::identity{}));
+    FELSITE_CHECK(wait_until_unused(*engine, sources, std::identity{}));
     std::vector<std::uint64_t> sizes;
     for (const BufferSlice& slice : slices) sizes.push_back(slice.bytes);
     dispatch::count_slots(outputs, sizes);
@@ -287,8 +288,8 @@ Result<void> VulkanBackend::free_resident(ResidentHandle handle) {
   });
 }
 
-// One that has run before, or a new one. What is wrong with the work itself comes before that it
-// has no time, and both before anything is recorded.
+// Takes a recording that has run before, or makes one. Errors in the work itself come before an
+// expired timeout, and both come before anything is recorded.
 template <class MakeSequence>
 Result<std::shared_ptr<Recording>> VulkanBackend::take_or_record(
     Engine& engine, const ir::Fingerprint& key,
@@ -297,10 +298,10 @@ Result<std::shared_ptr<Recording>> VulkanBackend::take_or_record(
     auto time = check_timeout(engine, timeout);
     if (time) return known;
     const std::uint64_t own_bytes = known->own_bytes();
-    engine.recordings().give_back(key, std::move(known), own_bytes);
+    engine.recordings().release(key, std::move(known), own_bytes);
     return std::unexpected(std::move(time.error()));
   }
-  return with_room(engine, [&]() -> Result<std::shared_ptr<Recording>> {
+  return with_eviction(engine, [&]() -> Result<std::shared_ptr<Recording>> {
     FELSITE_TRY(auto sequence, make());
     FELSITE_CHECK(check_timeout(engine, timeout));
     return engine.record(std::move(sequence));
@@ -322,7 +323,7 @@ Result<DispatchTiming> VulkanBackend::submit_resident(const ResidentSubmission& 
                 for (const ResidentUpload& upload : submission.uploads)
                   uploads.push_back(upload.bytes);
                 auto timing = run(*engine, recording, uploads, outputs, config);
-                give_back(*engine, key, std::move(recording), removals);
+                release_recording(*engine, key, std::move(recording), removals);
                 return timing;
               });
 }
@@ -337,7 +338,7 @@ Result<void> VulkanBackend::check_resident_config(const ir::Program& program,
 Result<DispatchTiming> VulkanBackend::dispatch_resident_iterations(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {
-  // One kernel, once: its flag is cleared and read in the submission itself.
+  // One kernel that runs once: its flag is cleared and read in the submission itself.
   if (!dispatch::needs_grid_sync_form(program, config)) {
     return Backend::dispatch_resident_iterations(program, resources, config);
   }
@@ -354,9 +355,9 @@ Result<DispatchTiming> VulkanBackend::dispatch_resident_iterations(
         std::vector<Bytes> nothing;
         auto ran = run(*engine, recording, {}, nothing, how);
         if (ran) {
-          FELSITE_CHECK(tell_iterations(*engine, *recording, *ran));
+          FELSITE_CHECK(report_iterations(*engine, *recording, *ran));
         }
-        give_back(*engine, key, std::move(recording), removals);
+        release_recording(*engine, key, std::move(recording), removals);
         return ran;
       });
   if (!timing) base::set_if_possible(timing.error().context.program, program.name());
@@ -368,7 +369,8 @@ Result<std::unique_ptr<RecordedSequence>> VulkanBackend::record_resident(
   return call(
       "record_resident",
       [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<RecordedSequence>> {
-        FELSITE_TRY(auto recording, with_room(*engine, [&]() -> Result<std::shared_ptr<Recording>> {
+        FELSITE_TRY(auto recording,
+                    with_eviction(*engine, [&]() -> Result<std::shared_ptr<Recording>> {
                       FELSITE_TRY(auto sequence, make_sequence(*engine, submission, config));
                       return engine->record(std::move(sequence));
                     }));

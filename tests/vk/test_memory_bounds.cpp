@@ -43,7 +43,7 @@ TEST_CASE("a budget gives three quarters of the memory, and not what would fill 
   const auto all = made_up(64 * kMiB, 64 * kMiB);
   CHECK(all->take(48 * kMiB));
   CHECK(all->take(1).error() == 0);
-  all->give_back(1);
+  all->release(1);
   CHECK(all->take(2).error() == 1);
   CHECK(all->take(1));
   CHECK(all->taken() == 48 * kMiB);

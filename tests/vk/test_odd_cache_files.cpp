@@ -93,7 +93,7 @@ TEST_CASE("a pipe, a device, a folder or a link in the cache's place is left alo
   const auto file = file_in(folder.path());
   SUBCASE("a pipe") {
     REQUIRE(mkfifo(file.c_str(), 0600) == 0);
-    check_left_alone(folder.path(), file, "no plain file");
+    check_left_alone(folder.path(), file, "not a regular file");
   }
   SUBCASE("a folder") {
     std::filesystem::create_directory(file);
@@ -108,7 +108,7 @@ TEST_CASE("a pipe, a device, a folder or a link in the cache's place is left alo
   SUBCASE("a device") {
     FELSITE_SKIP_IF(mknod(file.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0,
                     "this user may not make devices");
-    check_left_alone(folder.path(), file, "no plain file");
+    check_left_alone(folder.path(), file, "not a regular file");
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a cache file of any size is no trouble: past the bound it is replaced
   write_good(file);
   const off_t most = off_t{32} + off_t{vk::kMostPipelineCacheBytes};
   REQUIRE(truncate(file.c_str(), most) == 0);
-  CHECK(vk::read_cache(file, identity).warning.find("another length") != std::string::npos);
+  CHECK(vk::read_cache(file, identity).warning.find("the wrong length") != std::string::npos);
   REQUIRE(truncate(file.c_str(), most + 1) == 0);
   CHECK(vk::read_cache(file, identity).warning.find("longer than 64 MiB") != std::string::npos);
   REQUIRE(truncate(file.c_str(), off_t{1} << 42) == 0);

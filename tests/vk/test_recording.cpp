@@ -161,8 +161,8 @@ TEST_CASE("the pool gives a recording to one at a time") {
   CHECK(pool.take(key(1)) == nullptr);
   const auto a = recorder.record();
   const auto b = recorder.record();
-  pool.give_back(key(1), a, 0);
-  pool.give_back(key(1), b, 0);
+  pool.release(key(1), a, 0);
+  pool.release(key(1), b, 0);
   CHECK(pool.size() == 2);
   CHECK(pool.take(key(2)) == nullptr);
   const auto first = pool.take(key(1));
@@ -178,28 +178,28 @@ TEST_CASE("the least recently used recordings go first, by bytes and by number")
   Recorder recorder;
   const auto recording = recorder.record();  // which one is kept does not matter here
   vk::RecordingPool pool(100);
-  pool.give_back(key(1), recording, 40);
-  pool.give_back(key(2), recording, 40);
-  pool.give_back(key(1), pool.take(key(1)), 40);  // used again
-  pool.give_back(key(3), recording, 40);
+  pool.release(key(1), recording, 40);
+  pool.release(key(2), recording, 40);
+  pool.release(key(1), pool.take(key(1)), 40);  // used again
+  pool.release(key(3), recording, 40);
   CHECK(pool.size() == 2);
   CHECK(pool.take(key(2)) == nullptr);
   CHECK(pool.take(key(1)) != nullptr);
   CHECK(pool.take(key(3)) != nullptr);
   // What was taken does not count any more; what never fits is not kept, and drives nobody out.
-  pool.give_back(key(4), recording, 100);
-  pool.give_back(key(5), recording, 101);
+  pool.release(key(4), recording, 100);
+  pool.release(key(5), recording, 101);
   CHECK(pool.take(key(5)) == nullptr);
   CHECK(pool.take(key(4)) != nullptr);
-  pool.give_back(key(6), recording, 60);
+  pool.release(key(6), recording, 60);
   pool.clear();
   CHECK(pool.size() == 0);
-  pool.give_back(key(7), recording, 100);
+  pool.release(key(7), recording, 100);
   CHECK(pool.size() == 1);
   pool.clear();
 
   constexpr std::uint64_t kMost = 256;
-  for (std::uint64_t i = 0; i < kMost + 10; ++i) pool.give_back(key(i), recording, 0);
+  for (std::uint64_t i = 0; i < kMost + 10; ++i) pool.release(key(i), recording, 0);
   CHECK(pool.size() == kMost);
   CHECK(pool.take(key(9)) == nullptr);
   CHECK(pool.take(key(10)) == recording);
@@ -211,9 +211,9 @@ TEST_CASE("the users of a buffer are dropped, and nobody else") {
   const ResidentHandle x = must(recorder.backend->allocate_resident(4));
   const ResidentHandle y = must(recorder.backend->allocate_resident(4));
   vk::RecordingPool pool(1000);
-  for (std::uint64_t i = 0; i < 3; ++i) pool.give_back(key(i), recorder.record(x), 10);
+  for (std::uint64_t i = 0; i < 3; ++i) pool.release(key(i), recorder.record(x), 10);
   const auto other = recorder.record(y);
-  pool.give_back(key(3), other, 10);
+  pool.release(key(3), other, 10);
   const auto buffer = must(recorder.engine->buffers().find(x));
   CHECK(buffer.use_count() > 2);
   pool.drop_users(buffer.get());
@@ -230,7 +230,7 @@ TEST_CASE("many threads take from one pool and give back") {
   vk::RecordingPool pool(1000);
   for (std::uint64_t i = 0; i < 8; ++i) {
     recordings.push_back(recorder.record());
-    pool.give_back(key(i % 4), recordings.back(), 1);
+    pool.release(key(i % 4), recordings.back(), 1);
   }
   std::array<std::atomic<int>, 8> holders{};
   std::atomic<int> shared = 0;
@@ -245,7 +245,7 @@ TEST_CASE("many threads take from one pool and give back") {
             static_cast<std::size_t>(std::ranges::find(recordings, taken) - recordings.begin());
         if (++holders[which] != 1) ++shared;
         --holders[which];
-        pool.give_back(wanted, std::move(taken), 1);
+        pool.release(wanted, std::move(taken), 1);
       }
     });
   }

@@ -74,7 +74,7 @@ void check_look(const vk::Sequence& sequence, const SequenceLayout& layout) {
   if (!watched) return;
   CHECK(layout.plan.count >= 2);
   CHECK(commands.back().kind == CommandKind::Host);
-  CHECK(layout.plan.block.back().name == "look");
+  CHECK(layout.plan.block.back().name == "poll");
   for (const BufferAccess& access : layout.plan.block.back().accesses) {
     CHECK(access.stage == Stage::Host);
     CHECK_FALSE(access.writes);

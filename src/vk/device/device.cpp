@@ -31,10 +31,10 @@ std::vector<std::uint32_t> families_of(const DevicePlan& plan) {
   return families;
 }
 
-// The allocator's blocks; a buffer that has one to itself gives it its own name afterwards.
+// Names the allocator's blocks; a buffer with a dedicated block renames it afterwards.
 void VKAPI_PTR name_block(VmaAllocator, std::uint32_t type, VkDeviceMemory memory, VkDeviceSize,
                           void* device) {
-  // Called by the allocator, which knows no exceptions.
+  // The allocator calls this, and no exception may pass through it.
   base::best_effort([&] {
     static_cast<const Device*>(device)->name(memory, fmt::format("memory of type {}", type));
   });
@@ -107,7 +107,7 @@ Result<void> Device::create() {
   return {};
 }
 
-// What stands between a device and its use: functions, queues, allocator.
+// Gets what every device needs: functions, queues, allocator.
 Result<void> Device::prepare(EditFunctions edit) {
   functions_ = load_device_functions(handle_, instance_->functions().get_device_proc_addr);
   if (edit != nullptr) edit(functions_);
@@ -117,7 +117,7 @@ Result<void> Device::prepare(EditFunctions edit) {
   if (plan_.transfer_family.value_or(plan_.compute_family) != plan_.compute_family) {
     functions_.vkGetDeviceQueue(handle_, *plan_.transfer_family, 0, &transfer_queue_);
   }
-  if (!adopted_) {  // else they have the caller's names
+  if (!adopted_) {  // the caller names its own objects
     name(handle_, "felsite");
     name(queue_, "compute queue");
     if (transfer_queue_ != queue_) name(transfer_queue_, "transfer queue");

@@ -1,4 +1,4 @@
-// An open device: logical device, queues, allocator. Usable from many threads.
+// An open device: logical device, queues, allocator. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -37,20 +37,20 @@ class Device {
   // The mask in force: modules lowered under it run here.
   const codegen::Capabilities& capabilities() const { return plan_.capabilities; }
   const Instance& instance() const { return *instance_; }
-  // Whether it is the caller's, see felsite/vulkan_interop.h.
+  // Whether the caller owns it, see felsite/vulkan_interop.h.
   bool is_adopted() const { return adopted_; }
 
   VkDevice handle() const { return handle_; }
-  // What was an extension once is there by its core name too.
+  // Functions of extensions that became core have their core names.
   const DeviceFunctions& functions() const { return functions_; }
   VmaAllocator allocator() const { return allocator_; }
   std::uint32_t queue_family() const { return plan_.compute_family; }
-  // Both are used under the mutex, and they may be the same queue: where the plan has no queue for
-  // copies, or the compute queue stands in.
+  // Both are used under the mutex. They are the same queue if the plan has no separate queue for
+  // copies.
   VkQueue compute_queue() const { return queue_; }
   VkQueue transfer_queue() const { return transfer_queue_; }
   std::mutex& queue_mutex() { return callers_mutex_ == nullptr ? own_mutex_ : *callers_mutex_; }
-  // One or two, without repetition: what buffers that both queues use are shared between.
+  // One or two distinct families, which share the buffers that both queues use.
   std::span<const std::uint32_t> queue_families() const { return queue_families_; }
   const QueueFamily& compute_family() const {
     return snapshot_.queue_families[plan_.compute_family];
@@ -71,21 +71,21 @@ class Device {
     }
     return own(handle, destroy, what);
   }
-  // What was made in another way.
+  // The same for an object that exists already.
   template <class Handle>
   Owned<Handle> own(Handle handle, typename Owned<Handle>::Destroy destroy,
                     const ObjectName& what) const {
     name(handle, what);
     return Owned<Handle>(handle_, handle, destroy);
   }
-  // Everything that is made and not owned so is named by this, as soon as it is there.
+  // For objects that are not owned by an Owned.
   template <class Handle>
   void name(Handle handle, const ObjectName& what) const {
     name_object(*instance_, handle_, kind_of(handle).type, reinterpret_cast<std::uint64_t>(handle),
                 what);
   }
 
-  // Vulkan cannot end running work, and destroying what it uses would crash: the device then stays
+  // Vulkan cannot stop running work, and destroying what it uses would crash, so the device stays
   // open for the rest of the process.
   void leave_open() { stays_open_ = true; }
 
@@ -102,7 +102,7 @@ class Device {
   DevicePlan plan_;
   VkPhysicalDevice physical_device_ = VK_NULL_HANDLE;
   VkDevice handle_ = VK_NULL_HANDLE;
-  bool adopted_ = false;  // device and queue are the caller's
+  bool adopted_ = false;  // the caller owns device and queue
   DeviceFunctions functions_{};
   VmaAllocator allocator_ = VK_NULL_HANDLE;
   std::vector<std::uint32_t> queue_families_;
@@ -113,16 +113,16 @@ class Device {
   bool stays_open_ = false;
 };
 
-// Everything made with the device must be gone before it is.
+// Everything made with the device must be destroyed before it.
 Result<std::unique_ptr<Device>> open_device(const DeviceWish& wish = {},
                                             EditFunctions edit = nullptr);
 
-// A device of the caller, used as far as the caller says it was set up for that: the rule stands in
-// felsite/vulkan_interop.h. The mask is that of a wish.
+// Uses a caller's device, with what the caller says it turned on: felsite/vulkan_interop.h has the
+// rule. The mask is that of a wish.
 Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
                                              const std::string& mask = {});
 
-// All devices of the machine, also those that cannot be opened.
+// All devices of the machine, including those that cannot be opened.
 Result<std::vector<DeviceSnapshot>> list_devices();
 
 // A wish that names no device means the one that FELSITE_DEVICE names, if that is set.

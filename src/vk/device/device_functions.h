@@ -1,12 +1,12 @@
-// The functions of one device that Felsite and its allocator call, and no others: one that is used
-// and not listed does not compile.
+// The functions of one device that Felsite and its allocator call. Using one that is not listed does
+// not compile.
 #pragma once
 
 #include <vulkan/vulkan.h>
 
-// One a line, and sorted.
+// One on each line, sorted.
 // clang-format off
-// Of Vulkan 1.1, so that each device has them, and of extensions that keep their own names.
+// Functions of Vulkan 1.1, which every device has, and of extensions that are not core.
 #define FELSITE_DEVICE_FUNCTIONS(function) \
   function(vkAllocateCommandBuffers) \
   function(vkAllocateDescriptorSets) \
@@ -79,8 +79,8 @@
   function(vkUpdateDescriptorSets) \
   function(vkWaitForFences)
 
-// Of later versions of Vulkan. A device older than the version that took an extension over has them
-// by the names of the extension, with KHR behind; callers know one name.
+// Functions of later versions of Vulkan. An older device has them by the name of the extension,
+// which ends in KHR; here they have the core name only.
 #define FELSITE_LATER_DEVICE_FUNCTIONS(function) \
   function(vkCmdPipelineBarrier2) \
   function(vkCmdWriteTimestamp2) \
@@ -94,7 +94,7 @@
 
 namespace felsite::vk {
 
-// Null where the device lacks what brings the function.
+// A function is null if the device lacks its version or extension.
 struct DeviceFunctions {
 #define FELSITE_MEMBER(name) PFN_##name name = nullptr;
   FELSITE_DEVICE_FUNCTIONS(FELSITE_MEMBER)

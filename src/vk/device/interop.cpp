@@ -22,11 +22,11 @@ Result<void> check(const VulkanInterop& interop) {
   };
   if (interop.instance == VK_NULL_HANDLE || interop.physical_device == VK_NULL_HANDLE ||
       interop.device == VK_NULL_HANDLE || interop.queue == VK_NULL_HANDLE) {
-    return bad("A device was brought along without its instance, physical device, or queue.",
+    return bad("The VulkanInterop lacks an instance, a physical device, a device or a queue.",
                "fill in all four handles.");
   }
   if (interop.api_version < VK_API_VERSION_1_1) {
-    return bad("A device was brought along whose instance was made for Vulkan 1.0.",
+    return bad("The instance of the caller's device was made for Vulkan 1.0.",
                "set VkApplicationInfo::apiVersion to 1.1 or later, and api_version to the same.");
   }
   return {};
@@ -41,7 +41,7 @@ DeviceSnapshot restricted(DeviceSnapshot device, const VulkanInterop& interop) {
                                 [&](const char* given) { return name == given; });
   });
   device.features = features_in(interop.features);
-  // A feature that was turned on without its extension is of no use.
+  // A feature without its extension cannot be used.
   for (const FeatureRow& row : kFeatureTable) device.features.*row.feature &= offers(device, row);
   // Modules may declare these only where the extension is on.
   if (!device.offers(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2)) {
@@ -61,24 +61,23 @@ Result<std::unique_ptr<Device>> adopt_device(const VulkanInterop& interop,
   DeviceSnapshot snapshot =
       restricted(read_snapshot(interop.physical_device, instance->functions()), interop);
   if (snapshot.api_version < VK_API_VERSION_1_1) {
-    return std::unexpected(unsupported("The device that was brought along knows Vulkan 1.0 only.",
-                                       "bring another device.", snapshot.name));
+    return std::unexpected(unsupported("The caller's device supports Vulkan 1.0 only.",
+                                       "use another device.", snapshot.name));
   }
   if (compute_family(snapshot) != interop.queue_family) {
     return std::unexpected(unsupported(
-        fmt::format("The queue that was brought along does not compute: it is of family {}.",
-                    interop.queue_family),
-        "bring a queue of a family with VK_QUEUE_COMPUTE_BIT, and name that family.",
+        fmt::format("The caller's queue cannot compute: it is of family {}.", interop.queue_family),
+        "give a queue of a family with VK_QUEUE_COMPUTE_BIT, and name that family.",
         snapshot.name));
   }
   if (const std::string_view wrong = impossible_limit(snapshot); !wrong.empty()) {
     return std::unexpected(
-        unsupported(fmt::format("The device that was brought along cannot be used: {}.", wrong),
-                    "update its driver, or bring another device.", snapshot.name));
+        unsupported(fmt::format("The caller's device cannot be used: {}.", wrong),
+                    "update its driver, or use another device.", snapshot.name));
   }
   FELSITE_TRY(auto plan, plan_opening(snapshot, {.mask = mask}));
   plan.notes.emplace_back(
-      "The device was brought along: what its owner did not turn on is left unused.");
+      "The device is the caller's: features that the caller did not turn on are not used.");
 
   std::unique_ptr<Device> device(new Device);
   device->instance_ = std::move(instance);

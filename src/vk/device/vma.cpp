@@ -56,8 +56,8 @@ VkResult make_allocator(const AllocatorTarget& target, VmaAllocator& allocator) 
   info.pVulkanFunctions = &functions;
   info.pDeviceMemoryCallbacks = &target.on_allocation;
   info.vulkanApiVersion = target.api_version;
-  // The first block is an eighth of it. With the allocator's own 256 MiB that would be 32 MiB, and
-  // SwiftShader writes zeros all over it before the first small buffer is there.
+  // The first block is an eighth of it. With the allocator's default of 256 MiB that would be 32
+  // MiB, which SwiftShader fills with zeros before the first small buffer can be made.
   info.preferredLargeHeapBlockSize = VkDeviceSize{32} << 20;
   return vmaCreateAllocator(&info, &allocator);
 }

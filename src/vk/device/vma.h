@@ -1,12 +1,13 @@
-// The Vulkan Memory Allocator, which takes its functions from us. A program may have an allocator
-// of its own, in another version: so this one is in our namespace, its C functions too.
+// The Vulkan Memory Allocator, which gets its functions from Felsite. A program may contain another
+// version of the allocator, so this one is in our namespace, including its C functions.
 #pragma once
 
 #include <vulkan/vulkan.h>
 
 #define VMA_STATIC_VULKAN_FUNCTIONS 0
 #define VMA_DYNAMIC_VULKAN_FUNCTIONS 0
-// Each function is declared so, within `extern "C"`: without it the namespace would not matter.
+// C++ linkage for each function: the header is within `extern "C"`, where the namespace would not
+// count.
 #define VMA_CALL_PRE extern "C++"
 namespace felsite::vk {
 #include <vk_mem_alloc.h>

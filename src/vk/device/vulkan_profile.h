@@ -1,4 +1,4 @@
-// What the backend says about the device it runs on.
+// What the backend reports about its device.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace felsite::vk {
 
 DeviceProfile profile_of(const Device& device);
-// Differs wherever lowering or the runtime would do something else.
+// Differs if lowering or the runtime would behave differently.
 std::string feature_key_of(const Device& device);
 
 }  // namespace felsite::vk

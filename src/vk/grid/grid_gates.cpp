@@ -1,5 +1,5 @@
-// Steps that are skipped where a word is zero: by conditional rendering, or by grids that the
-// device reads and that are empty then.
+// Steps that are skipped if a word is zero: by conditional rendering, or by indirect grids that are
+// then empty.
 #include <algorithm>
 
 #include "base/try.h"
@@ -8,7 +8,7 @@
 namespace felsite::vk {
 namespace {
 
-constexpr std::uint64_t kShapeWords = 3;  // of one dispatch: its workgroups along each axis
+constexpr std::uint64_t kShapeWords = 3;  // the workgroups of one dispatch along each axis
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Result<void> Gates::shape(std::span<const KernelStep> iteration, std::uint32_t g
       shapes.insert(shapes.end(), part.grid.begin(), part.grid.end());
     }
   }
-  // The step that opens the next gate stands behind this one too, and has as many words to copy.
+  // The step that opens the next gate is also behind this gate, and copies as many words.
   const std::uint64_t words = shapes.size() + kShapeWords;
   const auto groups = static_cast<std::uint32_t>((words + dispatch::kGridKernelSize - 1) /
                                                  dispatch::kGridKernelSize);

@@ -1,6 +1,7 @@
-// Iterations whose way the host knows: all their steps stand in one recording, and each iteration
-// goes by the word in which the iteration before has told of changes. A word for each iteration:
-// nothing is cleared while they run, and what is past convergence is skipped.
+// Iterations whose control flow the host can resolve: one recording holds all their steps, and the
+// condition of each iteration is the word in which the one before reported changes. Each iteration
+// has its own word, so nothing is cleared while they run, and iterations after convergence are
+// skipped.
 #include <algorithm>
 
 #include "base/try.h"
@@ -12,29 +13,30 @@ namespace {
 
 using ir::BufferId;
 
-// Segments of one iteration that are recorded one after the other; more are left to the device to
-// count.
+// Most segments of one iteration that are recorded one after the other; beyond that the device
+// walks the plan.
 constexpr std::size_t kMostSteps = 16384;
-// Steps of a block of iterations, and iterations in it, as far as one control kernel counts them.
+// Most steps of a block of iterations, and most iterations, as far as one control kernel counts
+// them.
 constexpr std::size_t kStepsInBlockOfIterations = 1024;
 constexpr std::uint32_t kMostIterations = dispatch::kGridKernelSize;
 
 class Iterations {
  public:
-  Iterations(GridSteps& steps, std::vector<dispatch::FlatStep> way, Sequence& out)
-      : steps_(steps), way_(std::move(way)), out_(out), gates_(steps) {}
+  Iterations(GridSteps& steps, std::vector<dispatch::FlatStep> walk, Sequence& out)
+      : steps_(steps), walk_(std::move(walk)), out_(out), gates_(steps) {}
 
   Result<void> add() {
     const bool converges = steps_.bound() > 1 && steps_.convergence() != Convergence::Kind::None;
     out_.iterations.emplace();
     out_.iterations->bound = steps_.bound();
     out_.iterations->segments = static_cast<std::uint32_t>(steps_.plan().segments.size());
-    out_.iterations->launches_in_iteration = static_cast<std::uint32_t>(way_.size());
+    out_.iterations->launches_in_iteration = static_cast<std::uint32_t>(walk_.size());
     return converges ? add_converging() : add_all();
   }
 
  private:
-  // The one iteration that there is, or all of them whatever happens.
+  // A single iteration, or a fixed number of them.
   Result<void> add_all() {
     FELSITE_TRY(auto iteration, segments({}));
     out_.iterations->always = steps_.bound();
@@ -43,7 +45,7 @@ class Iterations {
     } else {
       out_.repeated = std::move(iteration);
       out_.count = steps_.bound();
-      // Not all at once: the host submits more when it sees that what it submitted has ended.
+      // The block is watched, so that the host submits it in pieces.
       FELSITE_TRY(auto going, steps_.control(4, "going"));
       out_.watch = BufferSlice{going, 0, 4};
       out_.host_words.emplace_back();
@@ -53,14 +55,8 @@ class Iterations {
     return {};
   }
 
-  // What an iteration goes by, and where it tells of changes.
-  struct Words {
-    std::uint32_t condition;  // place in the control buffer
-    std::uint32_t changed;
-  };
-
-  // Places in the control buffer: the first two are advance_program's; then the conditions of the
-  // block's iterations, then those of the iterations before it.
+  // Places in the control buffer: GridKernel::Advance defines the first two; then the conditions of
+  // the block's iterations, then those of the iterations before it.
   static constexpr std::uint32_t kCount = 0;
   static constexpr std::uint32_t kLast = 1;
   static constexpr std::uint32_t kFirst = 2;
@@ -70,12 +66,12 @@ class Iterations {
 
   Result<void> add_converging() {
     const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
-    const std::size_t per_iteration = way_.size() + compared + 2;
+    const std::size_t per_iteration = walk_.size() + compared + 2;
     const std::size_t most =
         std::min<std::size_t>(kMostIterations, steps_.runs_at_once(per_iteration));
     const auto room = static_cast<std::uint32_t>(
         std::clamp<std::size_t>(kStepsInBlockOfIterations / per_iteration, 1, most));
-    // The block runs a whole number of times; the iterations that are left over come before it.
+    // The block runs a whole number of times; the remaining iterations come before it.
     const std::uint32_t bound = steps_.bound();
     in_block_ = bound <= room ? 0 : room;
     first_iterations_ = bound <= room ? bound : (bound - 1) % room + 1;
@@ -96,7 +92,7 @@ class Iterations {
     places_ = kFirst + in_block_ + first_iterations_;
     std::uint64_t bytes = places_ * stride_;
     if (flag_words_ != 1) {
-      // A flag of several words has memory of its own for each iteration.
+      // A flag of several words needs separate memory for each iteration.
       flag_stride_ = align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), steps_.alignment());
       flag_at_ = bytes;
       bytes += flag_stride_ * places_;
@@ -121,7 +117,7 @@ class Iterations {
 
   Result<std::vector<KernelStep>> segments(const IterationBuffers& given) {
     std::vector<KernelStep> made;
-    for (const dispatch::FlatStep& flat : way_) {
+    for (const dispatch::FlatStep& flat : walk_) {
       IterationBuffers iteration = given;
       iteration.trips = flat.trips;
       FELSITE_TRY(auto step, steps_.segment(flat.segment, iteration));
@@ -131,7 +127,7 @@ class Iterations {
     return made;
   }
 
-  // An iteration that tells of changes in `changed`.
+  // The steps of an iteration that reports changes in `changed`.
   Result<std::vector<KernelStep>> iteration_steps(std::uint32_t changed) {
     IterationBuffers buffers;
     buffers.changed = place(changed);
@@ -153,7 +149,8 @@ class Iterations {
 
   Result<void> add_first_iterations() {
     if (steps_.compares()) {
-      // The state before the first iteration; that it differs from what was in memory says nothing.
+      // Stores the state before the first iteration. That this differs from old contents is no
+      // change.
       FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
       append(out_.prefix, std::move(state));
       if (in_block_ != 0 && !out_.prefix.empty()) {
@@ -192,7 +189,7 @@ class Iterations {
       out_.repeated.push_back(std::move(clear));
     }
     if (const auto all = gates_.all()) {
-      // An iteration that is skipped opens no gate, and one that was open stays so.
+      // A skipped iteration opens no gate and closes none.
       FELSITE_TRY(auto close, steps_.runtime_step(GridKernel::Clear, {*all}, all->bytes / 4));
       out_.repeated.push_back(std::move(close));
       FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
@@ -213,7 +210,7 @@ class Iterations {
 
   static constexpr std::uint32_t kAlways = ir::kNone;
   static constexpr std::uint32_t kNoGate = ir::kNone;
-  // `gate`: the iteration's own, `next`: the one of the iteration behind it, which goes by
+  // `gate` is that of the iteration, `next` that of the following one, whose condition is
   // `changed`.
   Result<void> add_iteration(std::vector<KernelStep>& to, std::vector<KernelStep> iteration,
                              std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
@@ -247,7 +244,7 @@ class Iterations {
   }
 
   GridSteps& steps_;
-  const std::vector<dispatch::FlatStep> way_;
+  const std::vector<dispatch::FlatStep> walk_;
   Sequence& out_;
   Gates gates_;
   std::optional<BufferId> flag_;
@@ -264,10 +261,10 @@ class Iterations {
 }  // namespace
 
 Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long) {
-  auto way = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMostSteps);
-  too_long = !way;
+  auto walk = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMostSteps);
+  too_long = !walk;
   if (too_long) return {};
-  return Iterations(steps, std::move(*way), sequence).add();
+  return Iterations(steps, std::move(*walk), sequence).add();
 }
 
 }  // namespace felsite::vk

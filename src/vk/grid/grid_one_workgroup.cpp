@@ -10,19 +10,19 @@ namespace {
 
 using ir::BufferId;
 
-// Of the words that the kernel counts its iterations in.
+// Offsets of the words in which the kernel counts its iterations.
 constexpr std::uint64_t kLeft = 0;
 constexpr std::uint64_t kRun = 4;
 constexpr std::uint64_t kConverged = 8;
 constexpr std::uint64_t kIterationBytes = 16;
 
-// Iterations of one dispatch: so many that starting it costs little beside them, and few enough for
-// a display or a watchdog, which goes by what they do.
+// Iterations of one dispatch: enough to make its start cheap in comparison, and few enough for
+// displays and watchdogs, depending on the size of the grid.
 constexpr std::uint64_t kInvocationsAtOnce = std::uint64_t{1} << 24;
 constexpr std::uint64_t kFewestIterationsAtOnce = 2048;
 constexpr std::uint64_t kMostIterationsAtOnce = 16384;
 
-// Then the first iteration is the last one.
+// If so, the first iteration is the last one.
 bool flag_is_never_set(const GridRequest& request) {
   if (request.config.convergence.kind != Convergence::Kind::Flag) return false;
   const auto flag = request.program.find_buffer(request.config.convergence.flag);
@@ -40,7 +40,7 @@ class OneWorkgroupStep {
         compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
 
   Result<void> prepare() {
-    if (!runs_iterations()) return {};  // what it takes instead comes with the buffers
+    if (!runs_iterations()) return {};  // the other form is compiled with the buffers
     FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, options()));
     FELSITE_TRY(auto kernel, kernel_of(plan.segments.front()));
     return {};
@@ -54,7 +54,7 @@ class OneWorkgroupStep {
     FELSITE_CHECK(add_step(segment));
     IterationRecord& record = out_.iterations.emplace();
     record.bound = request_.config.fixpoint_iterations.value_or(1);
-    record.rests = is_never_set_;
+    record.always_converges = is_never_set_;
     if (bound_ == 1) {
       record.always = 1;
     } else {
@@ -74,15 +74,15 @@ class OneWorkgroupStep {
             .iterations_in_kernel = bound_ > 1};
   }
 
-  // Whether the kernel can tell by itself when to stop.
+  // Whether the kernel itself can see when to stop.
   bool runs_iterations() const {
     return !compares_ || dispatch::kernel_sees_changes(request_.program, options());
   }
 
-  // An iteration is one dispatch, and others compare what it left.
+  // Each iteration is one dispatch, and further kernels compare its results.
   Result<void> add_single_iterations() {
     GridSteps steps(engine_, request_);
-    FELSITE_CHECK(steps.put_together());
+    FELSITE_CHECK(steps.plan_whole());
     bool too_long = false;
     FELSITE_CHECK(add_iterations(steps, out_, too_long));
     out_.own_bytes += steps.own_bytes();
@@ -95,7 +95,7 @@ class OneWorkgroupStep {
       BufferSlice slice;
       if (buffer.kind == SegmentBuffer::Kind::Program) {
         slice = request_.buffers[buffer.source];
-        // Memory of the workgroup has none here.
+        // Workgroup memory is not bound.
         if (request_.program.buffer(buffer.source).access == ir::Access::Workgroup) slice = {};
       } else if (buffer.kind == SegmentBuffer::Kind::Before) {
         const BufferSlice& now = request_.buffers[buffer.source];
@@ -112,7 +112,7 @@ class OneWorkgroupStep {
       slices_.push_back(std::move(slice));
     }
     out_.own_bytes += own.own_bytes();
-    // The state before the first iteration.
+    // Stores the state before the first iteration.
     for (const auto& [now, before] : befores_) {
       if (now.bytes == 0) continue;
       FELSITE_TRY(auto step, own.runtime_step(GridKernel::Compare, {now, before, {changed_, 0, 4}},
@@ -159,7 +159,7 @@ class OneWorkgroupStep {
     return {};
   }
 
-  // Of a grid that fits one workgroup; at least one.
+  // The number of invocations, at least one; the grid fits one workgroup.
   std::uint64_t invocations() const {
     const auto& size = request_.program.workgroup_size();
     std::uint64_t count = 1;

@@ -14,16 +14,16 @@ struct GridRequest {
   std::array<std::uint32_t, 3> grid{};
   std::span<const BufferSlice> buffers;  // by BufferId
   dispatch::Route route = dispatch::Route::Resident;
-  bool fresh_outputs = false;  // they are filled with zeros before
+  bool fresh_outputs = false;  // they are zeroed before the run
   std::string name;
 };
 
-// Appends fills, steps, conditions and control words to the sequence, and says in
-// Sequence::iterations how to read what became of it.
+// Appends fills, steps, conditions and control words to the sequence, and sets
+// Sequence::iterations, which says where the outcome is read.
 Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence& sequence);
 
-// Compiles the kernel of a grid that is one workgroup, ahead of the first dispatch. Bindings and
-// buffers are not looked at.
+// Compiles the kernel of a grid that is one workgroup, ahead of the first dispatch. Does not use
+// bindings and buffers.
 Result<void> prepare_one_workgroup(Engine& engine, const GridRequest& request);
 
 // After a run: how many iterations there were, and whether the last one changed nothing.
@@ -31,11 +31,10 @@ struct IterationsRun {
   std::uint32_t iterations = 0;
   bool converged = false;
 };
-// Counts them, and the launches, in the telemetry.
+// Adds them and the launches to the telemetry.
 Result<IterationsRun> iterations_of(const Recording& recording);
 
-// The times of the recorded steps, several of which may be of one segment, as times of the
-// segments.
+// Sums the times of recorded steps, several of which may run one segment, by segment.
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,
                                          std::span<const std::uint64_t> step_ns);
 

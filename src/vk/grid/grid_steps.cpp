@@ -15,7 +15,7 @@ namespace {
 using ir::BufferId;
 using Grid = std::array<std::uint32_t, 3>;
 
-// Of a buffer bound as words: what pads it is the runtime's, and never changes.
+// The slice with its padding to whole words, which never changes.
 BufferSlice as_words(const BufferSlice& slice) {
   BufferSlice words = slice;
   words.bytes = (slice.bytes + 3) / 4 * 4;
@@ -38,7 +38,8 @@ std::vector<std::uint64_t> GridSteps::lengths() const {
 }
 
 std::size_t GridSteps::runs_at_once(std::size_t dispatches) const {
-  constexpr double kMostInvocations = std::uint64_t{1} << 28;  // a good part of a second on most
+  // A good part of a second on most devices.
+  constexpr double kMostInvocations = std::uint64_t{1} << 28;
   const auto& size = request_.program.workgroup_size();
   double work = static_cast<double>(std::max<std::size_t>(dispatches, 1));
   for (std::size_t axis = 0; axis < 3; ++axis) work *= double(request_.grid[axis]) * size[axis];
@@ -57,7 +58,7 @@ Result<void> GridSteps::cut(bool store_choices) {
   return make_plan({.store_choices = store_choices});
 }
 
-Result<void> GridSteps::put_together() {
+Result<void> GridSteps::plan_whole() {
   is_whole_ = true;
   return make_plan({.whole = true});
 }
@@ -133,7 +134,7 @@ BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer,
       return iteration.changed.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Before:
     case SegmentBuffer::Kind::Iterations:
-      break;  // of whole programs only
+      break;  // only in whole programs
   }
   return {};
 }
@@ -260,8 +261,9 @@ std::vector<KernelStep> GridSteps::in_parts(const KernelStep& step) const {
 
 namespace {
 
-// Whether the host knows the way, and it is short enough to be recorded.
-Result<bool> add_known_way(Engine& engine, const GridRequest& request, Sequence& sequence) {
+// Adds the steps if the host can resolve the control flow and it is short enough to record; else
+// returns false.
+Result<bool> add_recorded_walk(Engine& engine, const GridRequest& request, Sequence& sequence) {
   GridSteps steps(engine, request);
   FELSITE_CHECK(steps.cut(/*store_choices=*/false));
   bool too_long = !steps.plan().host_knows_way;
@@ -277,11 +279,11 @@ Result<void> add_grid_steps(Engine& engine, const GridRequest& request, Sequence
   if (request.route == dispatch::Route::OneWorkgroup) {
     return add_one_workgroup(engine, request, sequence);
   }
-  FELSITE_TRY(auto known, add_known_way(engine, request, sequence));
+  FELSITE_TRY(auto known, add_recorded_walk(engine, request, sequence));
   if (known) return {};
   GridSteps steps(engine, request);
   FELSITE_CHECK(steps.cut(/*store_choices=*/true));
-  FELSITE_CHECK(add_way(steps, sequence));
+  FELSITE_CHECK(add_device_walk(steps, sequence));
   sequence.own_bytes += steps.own_bytes();
   return {};
 }
@@ -300,7 +302,7 @@ std::vector<std::uint64_t> segment_times(const Sequence& sequence,
 
 Result<IterationsRun> iterations_of(const Recording& recording) {
   const IterationRecord& record = *recording.sequence().iterations;
-  IterationsRun run{record.always, record.rests};
+  IterationsRun run{record.always, record.always_converges};
   const auto word = [&](const BufferSlice& slice) -> Result<std::uint32_t> {
     FELSITE_TRY(auto words, recording.read_words(slice));
     return words.front();

@@ -10,10 +10,10 @@ namespace felsite::vk {
 
 using dispatch::GridKernel;
 
-// What a segment is bound to beside the program's own buffers, in one iteration.
+// What a segment is bound to in one iteration, besides the buffers of the program.
 struct IterationBuffers {
-  std::optional<BufferSlice> changed;     // where it tells of changes
-  std::optional<BufferSlice> flag;        // in place of the program's own
+  std::optional<BufferSlice> changed;     // where it reports changes
+  std::optional<BufferSlice> flag;        // instead of the program's buffer
   std::span<const std::uint32_t> trips;   // as parameters
   std::optional<BufferSlice> trip_words;  // or in memory
   std::optional<BufferSlice> choices;
@@ -30,35 +30,36 @@ class GridSteps {
   bool compares() const { return convergence() == Convergence::Kind::Automatic && bound() > 1; }
   std::optional<ir::BufferId> flag() const;
   std::vector<std::uint64_t> lengths() const;
-  // How many runs of so many dispatches of the whole grid go into one submission, by the number of
-  // invocations: a display or a watchdog must survive it. At least one.
+  // How many runs of so many dispatches of the whole grid go into one submission. The number of
+  // invocations is bounded for the sake of displays and watchdogs. At least one.
   std::size_t runs_at_once(std::size_t dispatches) const;
   bool has_conditions() const;
   std::uint64_t alignment() const;
 
-  // Makes the plan, and the buffers that it keeps values in.
+  // Makes the plan, and its spill buffers and other kept memory.
   Result<void> cut(bool store_choices);
   // The same for a grid that is one workgroup: nothing is cut, and its kernel is the only segment.
-  Result<void> put_together();
+  Result<void> plan_whole();
 
   // The step of a segment on the whole grid.
   Result<KernelStep> segment(std::uint32_t number, const IterationBuffers& iteration);
-  // The step of one of the runtime's own kernels, whose first buffer are the parameters if it has
+  // The step of one of the runtime's own kernels, whose first buffer holds the parameters if it has
   // any.
   Result<KernelStep> runtime_step(GridKernel which, std::vector<BufferSlice> buffers,
                                   std::uint64_t invocations,
                                   std::span<const std::uint32_t> parameters = {});
-  // Compares the evolving buffers that no segment reports on with what they were before.
+  // Steps that compare the evolving buffers that no segment reports on with their state before.
   Result<std::vector<KernelStep>> comparisons(const BufferSlice& changed);
 
-  // The grids that these run on, in their order.
+  // The grids of these steps, in order.
   std::vector<std::array<std::uint32_t, 3>> compared_grids() const;
 
   Result<SharedBuffer> control(std::uint64_t bytes, std::string_view what);
   Result<SharedBuffer> device_bytes(std::uint64_t bytes, std::string_view what);
-  // Of all buffers that were made.
+  // The size of all buffers that were made.
   std::uint64_t own_bytes() const { return own_bytes_; }
-  // The step in parts that one dispatch takes each: the device reads each part's grid for itself.
+  // The step cut into parts of one dispatch each, because the device reads the grid of each part
+  // separately.
   std::vector<KernelStep> in_parts(const KernelStep& step) const;
   std::vector<GridPart> parts_of(const std::array<std::uint32_t, 3>& grid) const;
 
@@ -76,7 +77,7 @@ class GridSteps {
   std::vector<SharedBuffer> spills_;  // by number
   SharedBuffer group_spill_;
   std::vector<SharedBuffer> kept_;     // by BufferId
-  std::vector<SharedBuffer> shadows_;  // by BufferId, of those that are compared
+  std::vector<SharedBuffer> shadows_;  // by BufferId; null for those that are not compared
   std::vector<SharedKernel> kernels_;  // by segment
 };
 
@@ -85,15 +86,16 @@ class Gates {
  public:
   explicit Gates(GridSteps& steps) : steps_(steps) {}
 
-  // For an iteration with these steps, all of which go by one word. Without conditional rendering
-  // each part of a step has a grid of its own in a gate, which gate_step copies out of the shapes.
+  // For an iteration with these steps, all of which have the same condition. Without conditional
+  // rendering a gate holds a grid for each part of each step, which gate_step copies from the
+  // shapes.
   Result<void> shape(std::span<const KernelStep> iteration, std::uint32_t gates);
   bool by_condition() const { return steps_.has_conditions(); }
-  // All gates, which must be closed before each run; none for conditions.
+  // All gates, which must be closed before each run; absent with conditional rendering.
   std::optional<BufferSlice> all() const;
-  // Opens gate `number` by the word, or leaves it closed. Not for conditions.
+  // Opens gate `number` if the word is not zero. Not with conditional rendering.
   Result<KernelStep> gate_step(const BufferSlice& word, std::uint32_t number);
-  // Puts the steps behind the gate, and with them a step that opens the next one.
+  // Makes the steps depend on the word, or on the gate.
   std::vector<KernelStep> behind(std::vector<KernelStep> steps, const BufferSlice& word,
                                  std::uint32_t number) const;
 
@@ -107,9 +109,9 @@ class Gates {
   std::uint64_t stride_ = 0;  // bytes
 };
 
-// The three forms.
+// The three forms of a plan on the device.
 Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long);
-Result<void> add_way(GridSteps& steps, Sequence& sequence);
+Result<void> add_device_walk(GridSteps& steps, Sequence& sequence);
 Result<void> add_one_workgroup(Engine& engine, const GridRequest& request, Sequence& sequence);
 
 }  // namespace felsite::vk

@@ -9,7 +9,7 @@ namespace felsite::vk {
 void name_object(const Instance& instance, VkDevice device, VkObjectType type, std::uint64_t handle,
                  const ObjectName& name) {
   if (!instance.names_objects()) return;
-  // A name that cannot be made or kept is no loss.
+  // Names are optional, so failures are ignored.
   std::string text;
   const bool has_text = base::best_effort([&] {
     text = name.owner;

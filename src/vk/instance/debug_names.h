@@ -1,5 +1,5 @@
-// Names for the eyes of debuggers and validation layers: of objects, and of the steps in a command
-// buffer. Where the instance has no VK_EXT_debug_utils they cost nothing.
+// Names of objects, and labels of the steps in a command buffer, for debuggers and validation
+// layers. Without VK_EXT_debug_utils they cost nothing.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace felsite::vk {
 
-// Whose an object is, and what it is to its owner where that has several of a kind. The two are put
-// together only where somebody will read them.
+// The owner of an object, and its role if the owner has several of a kind. The two are joined only
+// if somebody will read them.
 struct ObjectName {
   template <std::convertible_to<std::string_view> Owner>
   ObjectName(const Owner& of, std::string_view which = {}) : owner(of), part(which) {}
@@ -19,9 +19,9 @@ struct ObjectName {
   std::string_view part;
 };
 
-// What Vulkan and people call the object behind a handle. Instances are not here: they go by their
-// application's name, and older loaders hand a wrong handle on where one is given another name
-// (Vulkan-Loader, issue 1266).
+// What Vulkan and people call the object of a handle. Instances are missing: they have their
+// application's name, and older loaders pass a wrong handle on if one is renamed (Vulkan-Loader,
+// issue 1266).
 struct ObjectKind {
   VkObjectType type;
   std::string_view noun;
@@ -59,16 +59,17 @@ constexpr ObjectKind kind_of(VkPipelineCache) {
 }
 constexpr ObjectKind kind_of(VkPipeline) { return {VK_OBJECT_TYPE_PIPELINE, "a pipeline"}; }
 
-// For Device::name, which is what everybody else calls.
+// Only Device::name calls it.
 void name_object(const Instance& instance, VkDevice device, VkObjectType type, std::uint64_t handle,
                  const ObjectName& name);
 
-// Only there may a command buffer have labels: not in a family that does nothing but copy.
+// Whether command buffers of a queue family may have labels; those of a transfer-only family may
+// not.
 constexpr bool takes_labels(VkQueueFlags family) {
   return (family & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
 }
 
-// Marks what is recorded between construction and destruction, if `wanted`.
+// Labels what is recorded between construction and destruction, if `wanted`.
 class StepLabel {
  public:
   StepLabel(const Instance& instance, VkCommandBuffer commands, std::string_view name, bool wanted);

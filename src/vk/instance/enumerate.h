@@ -1,4 +1,4 @@
-// The lists of Vulkan, which are asked for twice: how long they are, and what is in them.
+// Lists of Vulkan, which take two calls: one for the length, one for the rows.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -9,9 +9,9 @@
 
 namespace felsite::vk {
 
-// `ask` is the call, given a count and where the rows go. VK_INCOMPLETE means that the list has
-// grown between the two calls, so it is asked for again; but a driver that always says so is not
-// asked for ever. On any other result than VK_SUCCESS the rows are none.
+// `ask` is the call; it takes a count and a place for the rows. VK_INCOMPLETE means that the list
+// has grown between the two calls, so it is tried again, but not for ever. On any result other than
+// VK_SUCCESS there are no rows.
 template <class Row, class Ask>
 VkResult enumerate(std::vector<Row>& rows, Ask ask) {
   constexpr int kMostTries = 8;
@@ -22,7 +22,7 @@ VkResult enumerate(std::vector<Row>& rows, Ask ask) {
     if (result == VK_INCOMPLETE) continue;
     if (result != VK_SUCCESS) break;
     rows.resize(count);
-    if (count == 0) break;  // no place for rows would ask for their number again
+    if (count == 0) break;  // a null pointer for the rows would ask for their number again
     result = ask(&count, rows.data());
     rows.resize(std::min<std::size_t>(count, rows.size()));
   }

@@ -1,5 +1,5 @@
 // Owns one Vulkan object of a device, and destroys it on every path out of a scope. Device::own
-// makes it, so that nothing is owned without a name.
+// makes it, so that every owned object has a name.
 #pragma once
 
 #include <vulkan/vulkan.h>

@@ -12,7 +12,7 @@
 namespace felsite::vk {
 namespace {
 
-// Guards the open instance, also while it is destroyed: a new one waits for that.
+// Guards the open instance, also while it is destroyed, so that a new one waits for that.
 std::mutex& instance_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -22,8 +22,8 @@ std::weak_ptr<Instance>& open_instance() {
   return instance;
 }
 
-// With room at first try: each of the calls makes the loader look for all drivers and open them,
-// which takes a millisecond. Without a list no optional extension is used.
+// Tries with space for many rows first: each call makes the loader find and open all drivers, which
+// takes a millisecond. Without a list no optional extension is used.
 std::vector<VkExtensionProperties> instance_extensions() {
   constexpr std::size_t kMostRoom = 4096;
   std::vector<VkExtensionProperties> found(64);
@@ -39,8 +39,8 @@ std::vector<VkExtensionProperties> instance_extensions() {
   }
 }
 
-// The loader says that memory is short also where it cannot read the file that names a driver,
-// which is far more often so.
+// The loader also reports that memory is short if it cannot read the file of a driver, which is the
+// far more frequent cause.
 Error instance_error(VkResult result) {
   Error error = vulkan_error(result, "make an instance", "", ErrorCode::UnsupportedFeature);
   if (result != VK_ERROR_OUT_OF_HOST_MEMORY) return error;
@@ -59,8 +59,8 @@ Error instance_error(VkResult result) {
 }  // namespace
 
 Result<std::shared_ptr<Instance>> Instance::shared() {
-  // Made before the lock is taken, and so destroyed after it is free, however this ends: the
-  // destructor of an instance that was begun takes it.
+  // Declared before the lock, so that it is destroyed after the unlock: the destructor of an
+  // incomplete instance takes the lock.
   std::shared_ptr<Instance> instance(new Instance);
   const std::lock_guard lock(instance_mutex());
   if (auto open = open_instance().lock()) return open;
@@ -111,7 +111,7 @@ Result<void> Instance::create() {
     extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
     info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
   }
-  // The layer brings it, whatever loader and driver have.
+  // The layer itself provides it.
   names_objects_ =
       validation != Validation::Off || has_extension(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   labels_steps_ = names_objects_;
@@ -139,7 +139,7 @@ Result<void> Instance::create() {
     return std::unexpected(instance_error(result));
   }
   functions_ = load_instance_functions(handle_, loader().get_instance_proc_addr);
-  // Without the messenger `validated()` says so; the work does not depend on it.
+  // Without the messenger `validated()` is false; nothing else depends on it.
   if (validation != Validation::Off)
     messenger_ = make_messenger(handle_, functions_, validation_log());
   return {};

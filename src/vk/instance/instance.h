@@ -1,5 +1,5 @@
-// The connection to Vulkan: one instance for the whole process, open as long as somebody uses it,
-// as making one loads every driver of the machine. A caller may bring its own instead.
+// One instance for the whole process, open as long as somebody uses it, since making one loads
+// every driver of the machine. Or an instance of the caller.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -18,7 +18,8 @@ class Instance {
  public:
   // The one that is open, or a new one.
   static Result<std::shared_ptr<Instance>> shared();
-  // One of the caller, which is not destroyed with this object. `from` null: the system's loader.
+  // Wraps an instance of the caller, which is not destroyed with this object. `from` null: the
+  // system's loader.
   static Result<std::shared_ptr<Instance>> adopt(VkInstance handle, PFN_vkGetInstanceProcAddr from,
                                                  bool debug_utils);
   ~Instance();
@@ -30,13 +31,13 @@ class Instance {
   // Replaces functions while no device is open, to inject faults.
   void edit_functions(void (*edit)(InstanceFunctions& functions)) { edit(functions_); }
   Result<std::vector<VkPhysicalDevice>> physical_devices() const;
-  // For the rest of the process: work that never ends has a device of it.
+  // Keeps it for the rest of the process, because work that never ends uses one of its devices.
   void leave_open() { stays_open_ = true; }
-  // Whether the validation layer is in force, and heard.
+  // Whether the validation layer is on and its messages are collected.
   bool validated() const { return messenger_ != VK_NULL_HANDLE; }
   // Whether objects can be given names for debuggers and profilers: VK_EXT_debug_utils is on.
   bool names_objects() const { return names_objects_; }
-  // Whether steps can be labelled as well; an older validation layer cannot bear it.
+  // Whether steps can be labelled as well; older validation layers crash on it.
   bool labels_steps() const { return labels_steps_; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace felsite::vk {
 
-// What instances are asked for; of a device that has more, no more is used.
+// The version that instances ask for, and the highest that is used of a device.
 inline constexpr std::uint32_t kHighestApiVersion = VK_API_VERSION_1_3;
 
 struct InstanceFunctions {

@@ -58,7 +58,7 @@ Result<void> open_loader() {
 std::uint32_t loader_version() {
   std::uint32_t version = VK_API_VERSION_1_0;
   if (loader().enumerate_instance_version == nullptr) return version;
-  // A loader that has the function has Vulkan 1.1 at least, also where memory for more is short.
+  // A loader that has the function has Vulkan 1.1 at least, even if the call runs out of memory.
   const VkResult result = loader().enumerate_instance_version(&version);
   return result == VK_SUCCESS ? version : VK_API_VERSION_1_1;
 }

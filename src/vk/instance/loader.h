@@ -1,5 +1,5 @@
-// The system's Vulkan loader, opened at run time: a program with Felsite in it also starts without
-// Vulkan, and one that links the loader itself keeps its own functions.
+// The system's Vulkan loader, opened at run time: a program that uses Felsite also starts without
+// Vulkan, and one that links the loader keeps its own functions.
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -20,10 +20,10 @@ struct LoaderFunctions {
 // Opens the loader, once for the process.
 Result<void> open_loader();
 
-// Those of the open loader; null before. Tests put others in their place to inject faults.
+// The functions of the open loader; null before. Tests replace them to inject faults.
 LoaderFunctions& loader();
 
-// Of Vulkan, as the open loader knows it.
+// The version of Vulkan that the open loader supports.
 std::uint32_t loader_version();
 
 }  // namespace felsite::vk

@@ -19,7 +19,7 @@ VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsE
                                             VkDebugUtilsMessageTypeFlagsEXT,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data,
                                             void* log) {
-  // Nothing may be thrown through the layer that calls.
+  // No exception may pass through the layer, which calls this.
   base::best_effort([&] { dispatch::warn(fmt::format("validation: {}", data->pMessage)); });
   static_cast<ValidationLog*>(log)->add(data->pMessage);
   return VK_FALSE;
@@ -42,11 +42,11 @@ std::optional<std::uint32_t> validation_layer_version() {
 Result<Validation> wanted_validation() {
   const std::string value = dispatch::environment(dispatch::Variable::Validation).value_or("0");
   if (value != "0" && value != "1" && value != "sync") {
-    return std::unexpected(
-        Error{.code = ErrorCode::BadInputs,
-              .message = fmt::format("FELSITE_VALIDATION is `{}`, which means nothing.", value),
-              .fix = "set it to 1 or sync, or unset it.",
-              .context = {}});
+    return std::unexpected(Error{
+        .code = ErrorCode::BadInputs,
+        .message = fmt::format("FELSITE_VALIDATION is `{}`, which is not a known value.", value),
+        .fix = "set it to 1 or sync, or unset it.",
+        .context = {}});
   }
   if (value == "0") return Validation::Off;
   if (!validation_layer_version()) {
@@ -72,7 +72,7 @@ std::vector<std::string> ValidationLog::take() {
 }
 
 ValidationLog& validation_log() {
-  // Never destroyed: devices that are static objects close after everything else.
+  // Never destroyed, because devices that are static objects close after everything else.
   static ValidationLog& log = *new ValidationLog;
   return log;
 }

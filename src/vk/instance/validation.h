@@ -19,26 +19,26 @@ inline constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 enum class Validation : std::uint8_t { Off, On, Synchronization };
 
-// What FELSITE_VALIDATION says. Off, with a warning, where the layer is not installed: the work
-// itself does not depend on it. Needs the loader open.
+// What FELSITE_VALIDATION asks for. Off, with a warning, if the layer is not installed. The loader
+// must be open.
 Result<Validation> wanted_validation();
 
-// Of the layer that is installed; none where it is not. Needs the loader open.
+// The version of the installed layer, if there is one. The loader must be open.
 std::optional<std::uint32_t> validation_layer_version();
 
-// Whether threads may label the steps of their command buffers while it listens. Layers up to
-// 1.3.239 keep the labels of all command buffers in one table that they do not lock, and crash when
-// two threads make or destroy command buffers; 1.4.309 is the first known to be well.
+// Whether threads may label the steps of their command buffers while the layer is on. Layers up to
+// 1.3.239 keep the labels of all command buffers in one table without a lock, and crash when two
+// threads make or destroy command buffers; 1.4.309 is the first known to work.
 constexpr bool keeps_labels_apart(std::uint32_t layer_version) {
   return layer_version >= VK_MAKE_API_VERSION(0, 1, 4, 309);
 }
 
-// Messages of the layer, which are warnings too.
+// Collects the messages of the layer, which also become warnings.
 class ValidationLog {
  public:
   void add(std::string_view message) noexcept;
   std::uint64_t count() const { return count_; }
-  // The first few, as a broken program can repeat one a million times; and forgets them all.
+  // Returns the first few, since a broken program can repeat one a million times, and forgets all.
   std::vector<std::string> take();
 
  private:
@@ -48,11 +48,11 @@ class ValidationLog {
   std::vector<std::string> kept_;
 };
 
-// What it said to all instances that the process has made, also about what was left behind when
-// devices closed. Those that a caller brings along have their owner's log.
+// The messages to all instances that Felsite made, including those about objects that were not
+// destroyed. Instances of callers have their own logs.
 ValidationLog& validation_log();
 
-// Fills the log from now on; null if that cannot be arranged. The log must outlive it.
+// Adds messages to the log from now on; null if it cannot be made. The log must outlive it.
 VkDebugUtilsMessengerEXT make_messenger(VkInstance instance, const InstanceFunctions& functions,
                                         ValidationLog& log);
 

@@ -73,7 +73,7 @@ void dump_text(const std::string& name, const std::function<std::string()>& text
 void dump_kernel(const ir::Program& program, const codegen::Kernel& kernel) {
   const auto folder = dump_folder();
   if (!folder) return;
-  // The same program may be made ready for grids in parts as well: another module.
+  // The same program may also be compiled for grids in parts, as another module.
   const bool in_parts = std::ranges::any_of(kernel.parameters, [](const codegen::Parameter& p) {
     return p.kind == codegen::ParameterKind::Base;
   });

@@ -1,4 +1,4 @@
-// FELSITE_DUMP: writes what is made of each program into a folder, for a look at it.
+// FELSITE_DUMP: writes each program, its module and its plan into a folder.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace felsite::vk {
 // NAME-FINGERPRINT.fels, .spv and .plan: the program, its module, and what is bound and passed. A
 // kernel for grids in parts has NAME-FINGERPRINT-in-parts instead.
 void dump_kernel(const ir::Program& program, const codegen::Kernel& kernel);
-// A file of any name; the text is made only if it is wanted.
+// A file of any name; the text is made only if dumps are on.
 void dump_text(const std::string& name, const std::function<std::string()>& text);
 
 }  // namespace felsite::vk

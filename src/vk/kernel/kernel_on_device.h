@@ -1,4 +1,4 @@
-// A kernel made ready on a device, with the program it came from.
+// A kernel with its pipeline on a device, and the program it came from.
 #pragma once
 
 #include <memory>

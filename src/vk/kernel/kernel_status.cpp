@@ -10,7 +10,7 @@ namespace {
 
 using codegen::StatusWords;
 
-// The one place where the key stands; none where there is none, or more than one.
+// The position of the key, if it occurs exactly once.
 std::optional<std::uint32_t> find_key(std::span<const std::uint32_t> words, std::uint32_t key) {
   if (std::ranges::count(words, key) != 1) return std::nullopt;
   return static_cast<std::uint32_t>(std::ranges::find(words, key) - words.begin());
@@ -29,7 +29,7 @@ std::optional<std::uint32_t> find_address(std::span<const std::uint32_t> words, 
 
 Error meaningless(std::uint32_t key) {
   return Error{.code = ErrorCode::DispatchFailed,
-               .message = fmt::format("The kernel left a status that means nothing, with the key "
+               .message = fmt::format("The kernel left an invalid status, with the key "
                                       "{}.",
                                       key),
                .fix = "update the driver, or choose another device.",

@@ -7,7 +7,7 @@
 
 namespace felsite::vk {
 
-// `words`: the kernel's status, as codegen::StatusWords has them, of which the key is not zero.
+// `words`: the kernel's status, laid out as codegen::StatusWords, with a key that is not zero.
 Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kernel);
 
 }  // namespace felsite::vk

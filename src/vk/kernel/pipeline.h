@@ -1,4 +1,4 @@
-// A kernel made ready on a device: its layouts and its pipeline.
+// The pipeline of a kernel on a device, with its layouts.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace felsite::vk {
 
 struct Pipeline {
-  bool pushes_descriptors = false;  // instead of taking sets
+  bool pushes_descriptors = false;  // instead of descriptor sets
   Owned<VkDescriptorSetLayout> set_layout;
   Owned<VkPipelineLayout> layout;
   Owned<VkPipeline> pipeline;
@@ -18,7 +18,7 @@ struct Pipeline {
 // All bindings of the kernel's descriptor set: its buffers, then status and parameters if it has
 // them.
 std::vector<std::uint32_t> bindings_of(const codegen::Kernel& kernel);
-// What the kernel takes as push constants.
+// The size of its push constants.
 std::uint32_t push_constant_bytes(const codegen::Kernel& kernel);
 
 // UnsupportedFeature if the kernel was lowered for more than the device's mask,

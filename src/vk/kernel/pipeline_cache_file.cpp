@@ -26,7 +26,7 @@ constexpr std::uint64_t kMagic = 0x3170'6970'736C'6566;  // "felspip1"
 
 std::uint64_t hash_of(const void* data, std::size_t bytes) { return XXH3_64bits(data, bytes); }
 
-// Why what is open is not to be trusted; empty: it is ours alone.
+// Why an open file or folder is not trusted; empty: only we can write it.
 std::string_view distrust(const struct stat& status) {
   if (status.st_uid != geteuid()) return "belongs to another user";
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "can be written by other users";
@@ -36,7 +36,7 @@ std::string_view distrust(const struct stat& status) {
 struct Folder {
   OwnedFile file;
   int error = 0;         // of opening it
-  std::string_view why;  // it is not to be trusted
+  std::string_view why;  // why it is not trusted
 };
 
 Folder open_folder(const std::filesystem::path& path) {
@@ -54,7 +54,7 @@ Folder open_folder(const std::filesystem::path& path) {
   return folder;
 }
 
-// The folder and the one above it, as of ~/.cache/felsite, for the user alone.
+// Makes the folder and its parent, such as ~/.cache/felsite, for this user only.
 int make_folder(const std::filesystem::path& folder) {
   if (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return 0;
   if (errno != ENOENT) return errno;
@@ -79,16 +79,16 @@ std::string unwritten(const std::filesystem::path& file, std::string_view why,
                      fix);
 }
 
-// The file, open. Nobody waits for a pipe without a writer, and no link leads elsewhere.
+// Opens the file without following links, and without waiting for the writer of a pipe.
 int open_file(int folder, const std::filesystem::path& file) {
   return openat(folder, file.filename().c_str(),
                 O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 }
 
-// Why a file that cannot be opened, or is open, is none of ours; empty: it is.
+// Why a file, open or not, is not one of ours; empty: it is.
 std::string_view oddity(int file, int error, struct stat& status) {
   if (file < 0) return error == ELOOP ? "is a symbolic link" : "cannot be opened";
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return "is no plain file";
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return "is not a regular file";
   return distrust(status);
 }
 
@@ -105,7 +105,7 @@ std::optional<std::filesystem::path> cache_folder() {
   if (named) return *named == "off" ? std::nullopt : std::optional<std::filesystem::path>(*named);
   const auto usual = dispatch::default_cache_folder();
   if (!usual) return std::nullopt;
-  // It and the one above it are made where they are missing; what lies higher is not ours to make.
+  // It and its parent are made if they are missing, but no folder above these.
   std::filesystem::path folder = *usual;
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder.parent_path().parent_path(), ignored)) return {};
@@ -118,7 +118,7 @@ std::filesystem::path cache_file(const std::filesystem::path& folder, std::strin
 
 CacheRead read_cache(const std::filesystem::path& path, std::string_view identity) {
   const Folder folder = open_folder(path.parent_path());
-  if (!folder.file) return {};  // the write says what is wrong, if there is one
+  if (!folder.file) return {};  // a write will report what is wrong
   if (!folder.why.empty()) return left_alone(path.parent_path(), folder.why);
   const OwnedFile file(open_file(folder.file.get(), path));
   const int error = errno;
@@ -146,12 +146,12 @@ CacheRead read_cache(const std::filesystem::path& path, std::string_view identit
   }
   Header header{};
   if (!read(&header, sizeof header)) return damaged("is too short");
-  if (header.magic != kMagic) return damaged("is no cache of this version");
+  if (header.magic != kMagic) return damaged("is not a cache of this version");
   if (header.identity != hash_of(identity.data(), identity.size())) {
     return damaged("belongs to another device or driver");
   }
-  // Nothing is allocated for a length that the file does not have.
-  if (size - sizeof header != header.bytes) return damaged("has another length than it says");
+  // Checked first, so that a wrong length cannot cause a large allocation.
+  if (size - sizeof header != header.bytes) return damaged("has the wrong length");
   Bytes data(header.bytes);
   if (!read(data.data(), data.size())) return damaged("is too short");
   if (hash_of(data.data(), data.size()) != header.checksum) return damaged("is damaged");
@@ -183,7 +183,7 @@ std::string write_cache(const std::filesystem::path& path, std::string_view iden
   }
   const Header header{kMagic, hash_of(identity.data(), identity.size()), data.size(),
                       hash_of(data.data(), data.size())};
-  // A power cut may leave a damaged file, which the next reader finds out: not worth waiting for.
+  // Not synced: a power cut may leave a damaged file, which the next reader detects.
   const int failed = base::replace_in_folder(folder.file.get(), path.filename().string(),
                                              {std::as_bytes(std::span(&header, 1)), data},
                                              {.fresh_mode = 0600, .sync = false});

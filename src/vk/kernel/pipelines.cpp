@@ -18,7 +18,7 @@ namespace {
 
 thread_local KernelUse* current_use = nullptr;
 
-// Drivers do not tell what theirs takes; it grows with this.
+// Drivers do not report the size of a pipeline; it grows with the module.
 std::uint64_t bytes_of(const KernelOnDevice& kernel) {
   return sizeof kernel + kernel.kernel.words.size() * sizeof kernel.kernel.words[0] +
          kernel.program.nodes().size_bytes() + kernel.program.exprs().size_bytes();
@@ -74,7 +74,7 @@ void Pipelines::note_use(Kept::Entry& entry) {
     return;
   }
   const std::lock_guard noting(current_use->mutex_);
-  // After a recovery the pipelines are others, and what was used of the old ones went with them.
+  // After a recovery there are other pipelines, and the uses of the old ones are void.
   if (current_use->of_ != this) current_use->keys_.clear();
   current_use->of_ = this;
   auto& keys = current_use->keys_;
@@ -87,7 +87,7 @@ Pipelines::Entries Pipelines::release(KernelUse& use) {
   Entries released = take_out(use);
   SharedCache stale;
   {
-    // Mostly of kernels that are gone: the driver gives their memory back too.
+    // It holds mostly evicted kernels, whose memory the driver then frees.
     constexpr std::uint64_t kWorthIt = 64;
     const std::lock_guard lock(mutex_);
     if (in_cache_ >= kWorthIt && in_cache_ > 4 * kept_.size()) stale = cache_;
@@ -136,8 +136,8 @@ Pipelines::Key Pipelines::key_of(const codegen::Segment& segment) {
                                  iterations->most});
     }
   }
-  const std::uint64_t way = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);
-  return {segment.program.fingerprint(), way};
+  const std::uint64_t form = words.empty() ? 0 : XXH3_64bits(words.data(), words.size() * 8);
+  return {segment.program.fingerprint(), form};
 }
 
 Result<SharedKernel> Pipelines::compile(const codegen::Segment& segment) {
@@ -162,23 +162,23 @@ std::uint64_t Pipelines::data_bytes(VkPipelineCache cache) const {
 }
 
 void Pipelines::bound_driver_cache() {
-  constexpr std::uint64_t kLookEvery = 16;  // looking takes a driver longer the more there is
+  constexpr std::uint64_t kPollEvery = 16;  // the larger the cache, the longer the query takes
   SharedCache cache;
   bool is_full = false;
   {
     const std::lock_guard lock(mutex_);
     is_full = ++in_cache_ >= limits_.driver_pipelines;
-    if (!is_full && in_cache_ % kLookEvery != 0) return;
+    if (!is_full && in_cache_ % kPollEvery != 0) return;
     cache = cache_;
   }
   if (is_full || data_bytes(cache->get()) > limits_.driver_bytes) begin_again(cache);
 }
 
-// What was compiled so far is on disk, if there is one, and as far as there is room.
+// The file, if there is one, has what was compiled so far, up to its limit.
 void Pipelines::begin_again(const SharedCache& cache) {
   save();
   auto fresh = make_cache({}, "pipelines");
-  if (!fresh) return;  // the old one serves on
+  if (!fresh) return;  // the old one stays in use
   auto shared = std::make_shared<const Owned<VkPipelineCache>>(std::move(*fresh));
   const std::lock_guard lock(mutex_);
   if (cache_ != cache) return;
@@ -195,7 +195,7 @@ Result<SharedKernel> Pipelines::get(const ir::ValidProgram& program, bool grid_i
 Result<SharedKernel> Pipelines::get(const codegen::Segment& segment) {
   const Key key = key_of(segment);
   if (SharedKernel found = find(key)) return found;
-  // Without the lock while it compiles: a large program must not hold up the others.
+  // Compiles without the lock, so that a large program does not block the others.
   auto made = compile(segment);
   if (!made) return made;
   Entries evicted;  // destroyed without the lock
@@ -221,7 +221,7 @@ void Pipelines::save() {
     if (is_saved_) return;
     is_saved_ = true;
   }
-  // Closing comes here too: what goes wrong with a cache must not end a process.
+  // Called on closing too, where a problem with a cache must not end the process.
   const auto written = base::guarded([&]() -> Result<void> {
     const std::string wrong = write_file();
     if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
@@ -244,9 +244,9 @@ Result<Bytes> Pipelines::data_of(VkPipelineCache cache) const {
   return std::unexpected(device_.error(result, "read its pipeline cache"));
 }
 
-// Gives what went wrong. Into a cache of its own goes what the file has, from another process
-// perhaps, and what this one has: others may be compiling into that at the same time. What is too
-// much together is left to this process alone.
+// Returns what went wrong. Merges the file, which another process may have written, and the cache
+// of this process into a temporary cache, since other threads may compile into the latter
+// meanwhile. If both are too large together, the file gets only what this process compiled.
 std::string Pipelines::write_file() {
   SharedCache ours;
   {
@@ -267,7 +267,7 @@ std::string Pipelines::write_file() {
     if (!data) return to_string(data.error());
     if (!data->empty()) return write_cache(*file_, identity_, *data);
   }
-  return {};  // more than is kept; what is on disk stays
+  return {};  // over the limit; the file stays as it is
 }
 
 PipelineCacheSnapshot Pipelines::snapshot() const {

@@ -1,4 +1,4 @@
-// Programs made ready on a device, kept in memory and, as far as the driver can, on disk.
+// Compiled programs of a device, kept in memory and, as far as the driver can, on disk.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@ class Pipelines;
 
 struct KernelKey {
   ir::Fingerprint program;
-  std::uint64_t way = 0;  // that it is lowered in; 0: as a whole grid in one dispatch
+  std::uint64_t form = 0;  // how it is lowered, as a hash; 0: for a whole grid in one dispatch
   bool operator==(const KernelKey&) const = default;
 };
 
-// The kernels that one owner has used. What only owners that are gone have used is not kept.
+// The kernels that one owner has used. Kernels whose owners are all destroyed are not kept.
 class KernelUse {
  public:
-  // While it lives, what its thread gets from Pipelines is used by the owner.
+  // While it lives, what its thread gets from Pipelines counts as used by the owner.
   class Scope {
    public:
     explicit Scope(KernelUse& use);
@@ -43,57 +43,56 @@ class KernelUse {
 
  private:
   friend class Pipelines;
-  // Taken after that of the pipelines, of which there are others after a recovery.
+  // Locked after the mutex of the pipelines, which a recovery replaces.
   std::mutex mutex_;
   const Pipelines* of_ = nullptr;
   std::vector<KernelKey> keys_;
 };
 
-// Of what is kept in memory. Of more the least recently used go.
+// Bounds of what is kept in memory; beyond them the least recently used are evicted.
 struct PipelineLimits {
   std::size_t entries = 1024;
   std::uint64_t bytes = std::uint64_t{64} << 20;
-  // Vulkan has no way to make a pipeline cache forget a part: past the bound it begins again.
-  // SwiftShader's never say that they grow, so there is a number as well.
+  // Vulkan cannot remove a part of a pipeline cache, so past the bound it is replaced by an empty
+  // one. SwiftShader's never report growth, so the number of pipelines is bounded as well.
   std::uint64_t driver_bytes = kMostPipelineCacheBytes;
   std::uint64_t driver_pipelines = 4096;
 };
 
-// Usable from many threads.
+// Thread-safe.
 class Pipelines {
  public:
-  // `folder` is where the cache file lies; without it nothing is read or written.
+  // `folder` holds the cache file; without a folder nothing is read or written.
   static Result<std::unique_ptr<Pipelines>> make(Device& device,
                                                  std::optional<std::filesystem::path> folder,
                                                  const PipelineLimits& limits = {});
 
-  // By the program's fingerprint, which its workgroup size is part of. `grid_in_parts`: as
-  // codegen::Segment has it. Threads that ask for the same at
-  // the same time may each compile it, and get the same kernel.
+  // Looks up by the program's fingerprint, which covers its workgroup size. `grid_in_parts`: see
+  // codegen::Segment. Threads that ask for the same program at the same time may each compile it,
+  // and get the same kernel.
   Result<SharedKernel> get(const ir::ValidProgram& program, bool grid_in_parts = false);
-  // The same for a program that is lowered in a way of its own.
+  // The same for a segment with other options of lowering.
   Result<SharedKernel> get(const codegen::Segment& segment);
-  // InvalidProgram with the findings, which are looked for once.
+  // Validates the program, once. Fails with InvalidProgram and the findings.
   Result<ir::ValidProgram> validate(ir::Program program) { return valid_.get(std::move(program)); }
 
   struct KeptKernel {
     SharedKernel kernel;
     std::uint32_t owners = 0;    // see KernelUse
-    bool is_for_others = false;  // used by somebody who is no owner: stays as long as there is room
+    bool is_for_others = false;  // also used without an owner: stays until it is evicted
   };
   struct KeyHash {
     std::size_t operator()(const KernelKey& key) const {
-      return key.program.low ^ key.program.high ^ key.way;
+      return key.program.low ^ key.program.high ^ key.form;
     }
   };
   using Kept = base::Lru<KernelKey, KeptKernel, KeyHash>;
   using Entries = Kept::Entries;
-  // When its owner goes: takes out what nobody else has used, and gives it.
+  // When the owner is destroyed: removes and returns what nobody else has used.
   Entries release(KernelUse& use);
 
-  // Writes the cache file if something new was compiled. What is already there, from another
-  // process, is kept as far as there is room. A file that cannot be written is one warning, however
-  // often that is tried.
+  // Writes the cache file if something new was compiled. Pipelines of other processes in the file
+  // are kept as far as the limit allows. A file that cannot be written causes only one warning.
   void save();
   PipelineCacheSnapshot snapshot() const;
 

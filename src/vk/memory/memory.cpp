@@ -17,8 +17,8 @@ constexpr VkBufferUsageFlags kUsage =
     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
     VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
 
-// A multiple of four, so that narrow elements can be accessed by whole words. An empty buffer has
-// room for one element, as no range may be empty.
+// A multiple of four, so that narrow elements can be accessed by whole words. An empty buffer gets
+// one element, as no range may be empty.
 std::uint64_t padded(std::uint64_t bytes) { return bytes == 0 ? 8 : (bytes + 3) / 4 * 4; }
 
 VmaAllocationCreateInfo placement(Place place, const MemoryStrategy& strategy) {
@@ -48,7 +48,7 @@ VmaAllocationCreateInfo placement(Place place, const MemoryStrategy& strategy) {
   return info;
 }
 
-// What the device looks at before it dispatches lies where kernels write.
+// Conditions and indirect grids are in buffers that kernels write.
 VkBufferUsageFlags usage(Place place, const Device& device) {
   const bool has_conditions = (place == Place::Device || place == Place::Control) &&
                               device.has(RuntimeFeature::ConditionalRendering);
@@ -62,7 +62,7 @@ VkBufferCreateInfo buffer_info(const Device& device, std::uint64_t range) {
   info.usage = kUsage;
   const auto families = device.queue_families();
   if (families.size() > 1) {
-    // Copies on one queue and kernels on the other: nobody has to hand the buffer over.
+    // Copies and kernels run on queues of different families; sharing avoids ownership transfers.
     info.sharingMode = VK_SHARING_MODE_CONCURRENT;
     info.queueFamilyIndexCount = static_cast<std::uint32_t>(families.size());
     info.pQueueFamilyIndices = families.data();
@@ -87,7 +87,7 @@ Error out_of_memory(const Device& device, VkResult result, std::uint64_t range) 
   return error;
 }
 
-// Before the driver is asked.
+// The same error, before the driver is asked.
 Error over_budget(const Device& device, std::uint64_t range, std::uint64_t available) {
   Error error =
       vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY,
@@ -111,7 +111,7 @@ Buffer::~Buffer() {
   } else if (buffer_ != VK_NULL_HANDLE) {
     vmaDestroyBuffer(device_.allocator(), buffer_, allocation_);
   }
-  if (budget_ != nullptr) budget_->give_back(range_);
+  if (budget_ != nullptr) budget_->release(range_);
 }
 
 Result<void> Buffer::write(std::uint64_t offset, ByteSpan bytes) {
@@ -158,8 +158,8 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const Object
   VmaAllocationCreateInfo where = placement(place, device_.plan().memory);
   if (budget_ == nullptr) {
     where.flags |= VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
-    // Half of the allocator's blocks. It would make a block of its own for more anyway, but looks
-    // at the budget for that only where it was asked to.
+    // Half of the allocator's block size. It would make a dedicated block for more anyway, but
+    // checks the budget for that only if told to.
     constexpr std::uint64_t kLarge = std::uint64_t{16} << 20;
     if (buffer->range_ > kLarge) where.flags |= VMA_ALLOCATION_CREATE_DEDICATED_MEMORY_BIT;
   }
@@ -190,7 +190,7 @@ std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName&
 
   const DeviceFunctions& functions = device_.functions();
   constexpr auto kHostMemory = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-  // Vulkan takes no const pointer; kernels that write are never bound to it.
+  // Vulkan takes no const pointer, but only kernels that read are bound to it.
   void* const begin = const_cast<std::byte*>(bytes.data() - offset);
   SharedBuffer buffer(new Buffer(device_));
   buffer->bytes_ = bytes.size();

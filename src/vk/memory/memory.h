@@ -1,4 +1,4 @@
-// Buffers of a device, and where they lie.
+// Buffers of a device, and the memory they are in.
 #pragma once
 
 #include <atomic>
@@ -13,9 +13,9 @@
 
 namespace felsite::vk {
 
-// Who touches a buffer decides in which memory it lies.
+// Who accesses a buffer decides in which memory it is.
 enum class Place : std::uint8_t {
-  Device,    // kernels work on it; the host too where the device's strategy says so
+  Device,    // kernels access it; the host too where the memory strategy says so
   Upload,    // the host writes it, the device copies from it
   Readback,  // the device copies into it, the host reads it
   Control,   // small blocks that kernels and the host read and write
@@ -28,20 +28,21 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   VkBuffer handle() const { return buffer_; }
-  // As asked for, and with what pads it: a multiple of four, and never nothing.
+  // The size as asked for, and with padding: a multiple of four that is never zero.
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t range() const { return range_; }
   bool is_mapped() const { return mapped_ != nullptr; }
-  // Whether the host writes and reads it itself. Not each buffer of a device that works so can be.
+  // Whether the host accesses it in place. On a device with in-place memory some buffers are still
+  // not mapped.
   bool is_written_in_place() const { return is_mapped() && device_.plan().memory.writes_in_place; }
   bool is_read_in_place() const { return is_mapped() && device_.plan().memory.reads_in_place; }
 
-  // Only of a mapped buffer. Written bytes are seen by all work submitted later, and what is read
-  // is what finished work left that made it visible to the host.
+  // Only for mapped buffers. Work that is submitted later sees written bytes; a read sees what
+  // finished work made visible to the host.
   Result<void> write(std::uint64_t offset, ByteSpan bytes);
   Result<void> read(std::uint64_t offset, std::span<std::byte> bytes) const;
 
-  // For debuggers, also of its memory where that is for this buffer alone.
+  // Names it for debuggers, and its memory too if no other buffer shares it.
   void name(const ObjectName& what) const;
 
  private:
@@ -51,33 +52,34 @@ class Buffer {
   const Device& device_;
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
-  bool is_callers_ = false;   // the caller's, not ours to destroy
-  bool is_imported_ = false;  // memory of the caller's, not the allocator's
+  bool is_callers_ = false;   // owned by the caller, never destroyed here
+  bool is_imported_ = false;  // bound to imported memory of the caller
   VkDeviceMemory imported_ = VK_NULL_HANDLE;
-  std::shared_ptr<MemoryBudget> budget_;  // that it is taken from; none: the device's own
+  std::shared_ptr<MemoryBudget> budget_;  // the budget that it is taken from; null: the driver's
   std::byte* mapped_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t range_ = 0;
 };
 using SharedBuffer = std::shared_ptr<Buffer>;
 
-// Usable from many threads. All buffers must be gone before the device is.
+// Thread-safe. All buffers must be destroyed before the device.
 class Memory {
  public:
-  // On a device with memory of its own the driver's budget holds, or most of the heap where it has
-  // none. A software device says nothing of use: there it is the host's.
+  // A device with its own memory has the driver's budget, or most of the heap without one. A
+  // software device reports nothing useful, so it has a budget of the host's memory.
   explicit Memory(const Device& device);
-  // The same with another budget; none: as on a device with memory of its own.
+  // With another budget; null: as on a device with its own memory.
   Memory(const Device& device, std::shared_ptr<MemoryBudget> budget)
       : device_(device), budget_(std::move(budget)) {}
 
-  // DeviceOutOfMemory, with what was asked for and what there is, before the machine runs out.
+  // DeviceOutOfMemory with the requested and the available size, before the machine runs out of
+  // memory.
   Result<SharedBuffer> make(Place place, std::uint64_t bytes, const ObjectName& name);
-  // The caller's own bytes as a buffer, for kernels that only read them; they must stay there as
-  // long as the buffer. Nothing is copied. None where the device cannot, or it would not help.
+  // Imports the caller's bytes as a buffer for kernels that only read it, without a copy; they must
+  // outlive the buffer. None where the device cannot import, or it does not pay.
   struct Imported {
     SharedBuffer buffer;
-    std::uint64_t offset = 0;  // of the bytes: what is imported begins with a page
+    std::uint64_t offset = 0;  // of the bytes; the import begins at a page
   };
   std::optional<Imported> import(ByteSpan bytes, const ObjectName& name);
 
@@ -87,7 +89,7 @@ class Memory {
   std::uint64_t allocations() const { return allocations_; }
   struct Figures {
     std::uint64_t in_use = 0;  // by buffers
-    std::uint64_t idle = 0;    // kept by the allocator for the next ones
+    std::uint64_t idle = 0;    // free in blocks of the allocator
   };
   Figures figures() const;
   const Device& device() const { return device_; }

@@ -5,7 +5,7 @@
 namespace felsite::vk {
 
 std::shared_ptr<MemoryBudget> MemoryBudget::of_host() {
-  // Never destroyed: backends that are static objects give back what they took when they close.
+  // Never destroyed, because backends that are static objects release memory when they close.
   static auto& budget =
       *new std::shared_ptr<MemoryBudget>(std::make_shared<MemoryBudget>(base::host_memory));
   return budget;
@@ -28,7 +28,7 @@ std::expected<void, std::uint64_t> MemoryBudget::take(std::uint64_t bytes) {
   do {
     const std::uint64_t room = std::min(limit - std::min(limit, taken), free);
     if (bytes > room) {
-      unasked_ = kAskEvery;  // the next to ask may find more
+      unasked_ = kAskEvery;  // the next request asks the host again
       return std::unexpected(room);
     }
   } while (!taken_.compare_exchange_weak(taken, taken + bytes));

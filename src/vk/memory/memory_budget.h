@@ -12,7 +12,7 @@
 
 namespace felsite::vk {
 
-// Usable from many threads.
+// Thread-safe.
 class MemoryBudget {
  public:
   using Ask = std::function<base::HostMemory()>;
@@ -21,20 +21,20 @@ class MemoryBudget {
   // One for all devices of the process.
   static std::shared_ptr<MemoryBudget> of_host();
 
-  // Three quarters of the memory in all, and a sixteenth of it stays free. Otherwise nothing is
-  // taken, and this is how much there is.
+  // Takes at most three quarters of all memory, and leaves a sixteenth of it free. Otherwise
+  // nothing is taken, and the result is how much there is.
   std::expected<void, std::uint64_t> take(std::uint64_t bytes);
-  void give_back(std::uint64_t bytes) { taken_ -= bytes; }
+  void release(std::uint64_t bytes) { taken_ -= bytes; }
   std::uint64_t taken() const { return taken_; }
 
  private:
-  // Asking takes as long as a small buffer does.
+  // Asking the host takes as long as making a small buffer.
   static constexpr std::uint64_t kAskEvery = std::uint64_t{16} << 20;
 
   const Ask ask_;
   std::atomic<std::uint64_t> taken_ = 0;            // touched or not
   std::atomic<std::uint64_t> unasked_ = kAskEvery;  // taken since the host was asked
-  std::atomic<std::uint64_t> limit_ = 0;            // of all; as the host said last
+  std::atomic<std::uint64_t> limit_ = 0;            // of all; what the host reported last
 };
 
 }  // namespace felsite::vk

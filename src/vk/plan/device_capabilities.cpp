@@ -57,7 +57,7 @@ constexpr std::array kSubgroupOperations{
     SubgroupOperations{Feature::SubgroupArithmetic, VK_SUBGROUP_FEATURE_ARITHMETIC_BIT},
 };
 
-// Vulkan does not promise it: the rows of quirks.cpp know the drivers that do.
+// Vulkan does not promise it; quirks.cpp lists the drivers that have it.
 constexpr Feature kKnownOfDrivers = Feature::LinearSubgroups;
 
 consteval bool every_feature_has_a_source() {
@@ -85,7 +85,7 @@ Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
     const auto feature = static_cast<Feature>(i);
     set(feature, has_needs_of(snapshot.features, feature));
   }
-  // An atomic on a type that the module cannot have is of no use.
+  // An atomic on a type that modules cannot use is useless.
   if (!result.has(Feature::Int64)) {
     result = result.without(Feature::Atomics64).without(Feature::SharedAtomics64);
   }
@@ -93,7 +93,7 @@ Capabilities capabilities_of(const DeviceSnapshot& snapshot) {
     set(row.feature, snapshot.float_controls.*row.promised);
   }
   const SubgroupFacts& subgroups = snapshot.subgroups;
-  // Where the size cannot be true, nothing else about subgroups is believed.
+  // If the size is impossible, nothing else about subgroups is trusted.
   const bool has_size = std::has_single_bit(subgroups.size) && subgroups.size <= 128;
   const bool in_compute = has_size && (subgroups.stages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   for (const SubgroupOperations& row : kSubgroupOperations) {

@@ -11,10 +11,10 @@
 
 namespace felsite::vk {
 
-// All that the device can do and that Felsite knows to use, with the driver's quirks.
+// All that the device can do and Felsite can use, with the driver's quirks.
 codegen::Capabilities capabilities_of(const DeviceSnapshot& snapshot);
 
-// In what a mask asks for more than `found`, one clause each; empty: the device can serve it.
+// Where a mask asks for more than `found`, as one clause each; empty: the device can serve it.
 std::vector<std::string> excess_of(const codegen::Capabilities& mask,
                                    const codegen::Capabilities& found);
 

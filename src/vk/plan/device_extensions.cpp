@@ -9,21 +9,21 @@
 namespace felsite::vk {
 namespace {
 
-// Extensions that no feature stands for.
+// Extensions without a feature.
 struct PlainExtension {
   const char* name;
   std::uint32_t core_version;          // since which there is no need to turn it on
   std::optional<RuntimeFeature> user;  // absent: turned on wherever a device has it
 };
 constexpr std::array kPlainExtensions{
-    // Modules may then state what the device promises of floats.
+    // Allows modules to declare the float controls.
     PlainExtension{VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2, std::nullopt},
     PlainExtension{VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, kNeverCore,
                    RuntimeFeature::PushDescriptors},
     PlainExtension{VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, kNeverCore,
                    RuntimeFeature::ExternalHostMemory},
     PlainExtension{VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, kNeverCore, RuntimeFeature::MemoryBudget},
-    // A device that has it, such as MoltenVK, demands that it is turned on.
+    // A device that has it, such as MoltenVK, requires that it is turned on.
     PlainExtension{kPortabilitySubset, kNeverCore, std::nullopt},
 };
 

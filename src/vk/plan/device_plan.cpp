@@ -50,7 +50,7 @@ Result<codegen::Capabilities> plan_capabilities(const DeviceSnapshot& device,
   return capabilities;
 }
 
-// What the list leaves, and an error for what it names and the device lacks.
+// The features that the list leaves on; an error if it names one that the device lacks.
 Result<RuntimeFeatures> plan_runtime(const DeviceSnapshot& device, const SplitMask& mask,
                                      const RuntimeFeatures& found) {
   RuntimeFeatures lacking = mask.asked & ~found;
@@ -73,10 +73,11 @@ void plan_memory(const DeviceSnapshot& device, DevicePlan& plan) {
     plan.memory = {.why = "The mask leaves memory in place unused, so bytes are staged."};
   }
   if (!plan.has(RuntimeFeature::InPlaceReads) && plan.memory.reads_in_place) {
-    plan.memory = {.writes_in_place = true,
-                   .why =
-                       "The host writes in place; the mask leaves reading so unused, so that is "
-                       "staged."};
+    plan.memory = {
+        .writes_in_place = true,
+        .why =
+            "The host writes in place; the mask turns reading in place off, so reads are "
+            "staged."};
   }
   plan.runtime.set(static_cast<std::size_t>(RuntimeFeature::InPlaceReads),
                    plan.memory.reads_in_place);
@@ -94,13 +95,12 @@ void plan_queues(const DeviceSnapshot& device, bool transfer_asked, DevicePlan& 
   };
   if (!plan.has(RuntimeFeature::TimelineSemaphores)) {
     return leave_alone(
-        "Copies have no queue of their own: without timeline semaphores queues cannot wait for "
-        "each "
-        "other.");
+        "Copies run on the compute queue: without timeline semaphores queues cannot wait for "
+        "each other.");
   }
-  // Sharing buffers between families has its price, and nothing would be copied.
+  // Sharing buffers between families costs time, and nothing would be copied.
   if (!staged && !transfer_asked) {
-    return leave_alone("The queue for copies is left alone, as nothing is staged.");
+    return leave_alone("The queue for copies is not used, as nothing is staged.");
   }
   plan.transfer_family = own.value_or(plan.compute_family);
   plan.notes.emplace_back(
@@ -140,8 +140,8 @@ std::vector<DeviceVerdict> judge_devices(std::span<const DeviceSnapshot> devices
   for (std::size_t i = 0; i < devices.size(); ++i) {
     DeviceVerdict verdict{ranked[i].against.empty(), ranked[i].chosen, ranked[i].reason};
     if (verdict.usable) {
-      // The mask does not move the choice to another device: whoever asks for a feature wants to
-      // know that the device has it not.
+      // A mask does not change the choice of a device: who asks for a feature wants to know that
+      // the device lacks it.
       if (const auto plan = plan_opening(devices[i], wish); !plan) {
         verdict = {false, false, as_clause(plan.error().message)};
       }

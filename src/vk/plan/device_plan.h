@@ -15,22 +15,22 @@
 
 namespace felsite::vk {
 
-// What to look for: a device by position, part of its name or UUID (empty: the best), changed by a
-// mask. A mask is a list as codegen::apply_mask takes it, which may also name runtime features.
+// Which device to open: by position, part of its name, or UUID (empty: the best), and under which
+// mask. A mask is a list as for codegen::apply_mask, which may also name runtime features.
 struct DeviceWish {
   std::string device{};
   std::string mask{};
-  // What the mask changes, instead of all that the device has: for limits, which no list names.
+  // What the mask starts from, instead of all that the device has. Only this can set limits.
   std::optional<codegen::Capabilities> capabilities{};
 };
 
 struct DevicePlan {
   std::size_t device = 0;  // position among the snapshots
   std::uint32_t compute_family = 0;
-  // The family of the queue for copies; absent: the runtime copies on the compute queue and knows
-  // no other. A family of its own, where there is one and something is staged. With the mask entry
-  // `transfer_queue` on a device that has none, it is the compute family, and the queue the compute
-  // queue itself: the path can then be tested anywhere.
+  // The family of a separate queue for copies, if there is one and something is staged; absent:
+  // copies run on the compute queue. With the mask entry `transfer_queue` on a device without such
+  // a family it is the compute family, and the queue is the compute queue, so that the path can be
+  // tested anywhere.
   std::optional<std::uint32_t> transfer_family;
   OptionalFeatures features;  // to turn on
   RuntimeFeatures runtime;
@@ -39,16 +39,16 @@ struct DevicePlan {
   MemoryStrategy memory;
   std::vector<std::string> quirks;
   std::vector<std::string> notes;  // why it is planned this way, one sentence each
-  // What whoever opens it should be told without asking; empty: nothing. Software that stands in
-  // for hardware which is there and cannot be used, unless the wish names it.
+  // A warning for the user; empty: none. It says that software is used because no hardware of the
+  // machine can be, unless the wish names the device.
   std::string warning;
 
   bool has(RuntimeFeature feature) const { return vk::has(runtime, feature); }
 };
 
-// Whether each device would be taken, and why or why not, in the order of the snapshots.
+// Whether each device would be chosen, and why or why not, in the order of the snapshots.
 struct DeviceVerdict {
-  bool usable = false;  // where it is asked for
+  bool usable = false;  // if it is asked for
   bool chosen = false;
   std::string reason;
 };

@@ -13,10 +13,10 @@
 namespace felsite::vk {
 namespace {
 
-// Shorter ones would too often be a part of a name by chance.
+// Shorter ones would too often match a part of a name by chance.
 constexpr std::size_t kLeastUuidDigits = 8;
 
-// Higher is stronger. What a driver does not class is more likely hardware than not.
+// Higher is stronger. A device of type "other" is more likely hardware than software.
 int strength(const DeviceSnapshot& device) {
   if (is_software(device)) return 0;
   switch (device.type) {
@@ -48,7 +48,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// The digits of a UUID or of its beginning, as snapshots have them: tools write it with dashes.
+// The digits of a UUID or of its beginning, without the dashes that tools write.
 std::optional<std::string> uuid_digits(std::string_view text) {
   std::string digits = lower_case(text);
   std::erase(digits, '-');
@@ -57,11 +57,11 @@ std::optional<std::string> uuid_digits(std::string_view text) {
   return digits;
 }
 
-// What a wish says, and which devices that is true of.
+// What a wish says, and which devices match it.
 struct Meant {
   std::vector<bool> devices;
-  std::string yes;  // what is true of those
-  std::string no;   // and of the others
+  std::string yes;  // true of these devices
+  std::string no;   // true of the others
   bool must_be_one = false;
 };
 
@@ -72,7 +72,7 @@ Meant devices_meant(std::span<const DeviceSnapshot> devices, std::string_view wa
   const char* const end = wanted.data() + wanted.size();
   const auto read = std::from_chars(wanted.data(), end, position);
   const bool is_number = read.ec == std::errc{} && read.ptr == end;
-  // A number that is no position may still be part of a name, and a long one of a UUID.
+  // A number that is not a position may still be part of a name, and a long one of a UUID.
   if (is_number && position < devices.size() && wanted.size() < kLeastUuidDigits) {
     meant.devices[position] = true;
     meant.yes = fmt::format("it is device {}", position);
@@ -99,7 +99,7 @@ Meant devices_meant(std::span<const DeviceSnapshot> devices, std::string_view wa
   return meant;
 }
 
-// Why another device is better than one that is meant and could be used.
+// Why another device is better than this one, which the wish names too and which could be used.
 std::string why_not(std::span<const DeviceSnapshot> devices, std::size_t position,
                     std::size_t chosen) {
   const DeviceSnapshot& device = devices[position];

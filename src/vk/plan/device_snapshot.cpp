@@ -11,7 +11,7 @@
 namespace felsite::vk {
 namespace {
 
-// None if the driver does not answer: a device must not look weaker than it is.
+// None if the query fails: the device must not look weaker than it is.
 std::optional<std::vector<std::string>> read_extensions(VkPhysicalDevice device,
                                                         const InstanceFunctions& functions) {
   std::vector<VkExtensionProperties> found;
@@ -149,7 +149,7 @@ DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& f
   read_limits(basics.limits, snapshot.limits);
   snapshot.queue_families = read_queue_families(device, functions);
   read_memory(device, functions, snapshot);
-  // A Vulkan 1.0 device cannot be asked more; it is refused later, with its name.
+  // A Vulkan 1.0 device has no further queries; it is refused later, with its name.
   if (snapshot.api_version < VK_API_VERSION_1_1) return snapshot;
   auto extensions = read_extensions(device, functions);
   snapshot.is_complete = extensions.has_value();
@@ -173,7 +173,7 @@ std::optional<std::uint32_t> compute_family(const DeviceSnapshot& snapshot) {
 }
 
 std::optional<std::uint32_t> transfer_family(const DeviceSnapshot& snapshot) {
-  // Families for video and the like copy too, on hardware that is not made for it.
+  // Families for video and the like can copy too, but their hardware is not made for it.
   constexpr VkQueueFlags kCopies = VK_QUEUE_TRANSFER_BIT;
   constexpr VkQueueFlags kNoMatter = VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
   for (std::uint32_t i = 0; i < snapshot.queue_families.size(); ++i) {

@@ -55,7 +55,7 @@ struct OptionalFeatures {
   bool operator==(const OptionalFeatures&) const = default;
 };
 
-// What the device's arithmetic promises; nothing of it has to be turned on.
+// What the device guarantees about floats; none of it has to be turned on.
 struct FloatControls {
   bool preserve_specials32 = false;
   bool preserve_specials64 = false;
@@ -78,29 +78,29 @@ struct SnapshotLimits {
   std::uint32_t storage_buffers_per_set = 24;
   std::uint32_t push_constant_bytes = 128;
   std::uint64_t storage_buffer_range = std::uint64_t{1} << 27;
-  std::uint64_t storage_buffer_alignment = 256;  // of a binding's offset
+  std::uint64_t storage_buffer_alignment = 256;  // of the offset of a binding
   std::uint64_t non_coherent_atom = 256;         // of ranges that are flushed
   std::uint64_t allocation_bytes = std::uint64_t{1} << 30;
   std::uint32_t allocations = 4096;          // at one time
-  std::uint32_t push_descriptors = 0;        // 0: none, as without the extension
+  std::uint32_t push_descriptors = 0;        // 0: the extension is missing
   std::uint64_t host_pointer_alignment = 0;  // of imported host memory; 0: nothing is imported
   float timestamp_period_ns = 1;
 };
 
-// What one physical device says, and nothing that is concluded from it.
+// What one physical device reports, without any conclusions.
 struct DeviceSnapshot {
   std::string name;
-  std::string uuid;  // 32 hexadecimal digits; empty where the device cannot say
+  std::string uuid;  // 32 hexadecimal digits; empty for Vulkan 1.0
   std::uint32_t vendor_id = 0;
   std::uint32_t device_id = 0;
   std::uint32_t stated_version = VK_API_VERSION_1_1;
   std::uint32_t api_version = VK_API_VERSION_1_1;  // that, or the highest Felsite uses
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
-  VkDriverId driver{};  // 0 where the device does not say
+  VkDriverId driver{};  // 0: the device does not report it
   std::string driver_name;
   std::string driver_info;
   std::uint32_t driver_version = 0;
-  bool is_complete = true;  // not where the driver failed to answer
+  bool is_complete = true;  // false if a query of the driver failed
   std::vector<std::string> extensions;
   std::vector<QueueFamily> queue_families;
   std::vector<MemoryHeap> memory_heaps;
@@ -111,12 +111,12 @@ struct DeviceSnapshot {
   SnapshotLimits limits;
 
   bool has_extension(std::string_view extension) const;
-  // Whether something is there: as an extension, or since `core_version` without one.
+  // Whether the device has something by its extension, or by its version from `core_version` on.
   bool offers(std::string_view extension, std::uint32_t core_version) const;
 };
 
 inline constexpr std::uint32_t kNeverCore = UINT32_MAX;
-// The headers have its name only among what is not final yet.
+// The headers name it only among provisional extensions.
 inline constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";
 
 DeviceSnapshot read_snapshot(VkPhysicalDevice device, const InstanceFunctions& functions);

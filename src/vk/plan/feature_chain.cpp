@@ -9,7 +9,7 @@ FeatureChain::FeatureChain(const DeviceSnapshot& device) {
   auto* tail = reinterpret_cast<VkBaseOutStructure*>(&core_);
   VkStructureType linked = core_.sType;
   for (const FeatureRow& row : kFeatureTable) {
-    // The head is there already, and rows of one struct stand together.
+    // The head is linked already, and rows of one struct are adjacent.
     const bool is_new = row.word.in.type != core_.sType && row.word.in.type != linked;
     if (!is_new || !offers(device, row)) continue;
     structs_.push_back(std::make_unique<std::byte[]>(row.word.struct_bytes));

@@ -18,7 +18,8 @@
 
 namespace felsite::vk {
 
-// A struct of a feature chain, and when a device knows it: by its extension, or from a version on.
+// A struct of a feature chain, and when a device supports it: by its extension, or from a version
+// on.
 struct FeatureStruct {
   VkStructureType type;
   const char* extension;  // empty: only versions have it
@@ -86,7 +87,7 @@ inline constexpr FeatureStruct kFeatureStruct<VkPhysicalDeviceConditionalRenderi
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
     VK_EXT_CONDITIONAL_RENDERING_EXTENSION_NAME, kNeverCore};
 
-// Where a feature stands in a chain: one word of a struct.
+// The word of a feature in a struct of a chain.
 struct FeatureWord {
   FeatureStruct in;
   std::size_t struct_bytes;
@@ -130,7 +131,7 @@ struct FeatureRow {
   FeatureRole role;
 };
 
-// Rows of one extension stand together.
+// Rows of one extension are adjacent.
 inline constexpr std::array kFeatureTable{
     FeatureRow{&OptionalFeatures::int64, kWord<&VkPhysicalDeviceFeatures::shaderInt64>,
                kInNoVersion, codegen::Feature::Int64, FeatureRole::Needed},
@@ -220,7 +221,7 @@ consteval bool names_version_structs() {
 static_assert(names_version_structs(),
               "the word of the feature's core version is missing or wrong");
 
-// Whether the device knows the struct of this feature, so that a chain may hold it.
+// Whether the device supports the struct of this feature, so that a chain may contain it.
 inline bool offers(const DeviceSnapshot& device, const FeatureRow& row) {
   return device.offers(row.word.in.extension, row.word.in.core_version);
 }

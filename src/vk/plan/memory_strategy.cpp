@@ -9,7 +9,7 @@ namespace {
 
 constexpr VkMemoryPropertyFlags kInPlace =
     VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-// Types for other purposes: the allocator leaves them alone as well.
+// Types for other purposes, which the allocator does not use either.
 constexpr VkMemoryPropertyFlags kSpecial =
     VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
     VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD | VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
@@ -19,7 +19,7 @@ std::uint64_t mebibytes(std::uint64_t bytes) { return bytes >> 20; }
 }  // namespace
 
 MemoryStrategy memory_strategy(const DeviceSnapshot& device) {
-  std::uint64_t local_bytes = 0;  // of the largest heap that is the device's own
+  std::uint64_t local_bytes = 0;  // size of the largest device-local heap
   for (const MemoryHeap& heap : device.memory_heaps) {
     if ((heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) {
       local_bytes = std::max(local_bytes, heap.bytes);

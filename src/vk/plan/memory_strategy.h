@@ -1,4 +1,5 @@
-// How bytes get to a device and back: in place or by staging, decided from its memory types alone.
+// How bytes are moved to a device and back: in place or by staging, decided from its memory types
+// alone.
 #pragma once
 
 #include <string>
@@ -7,17 +8,17 @@
 
 namespace felsite::vk {
 
-// A dispatch may work on an input of the caller where it lies. Less is copied in the time that an
-// import takes.
+// A dispatch may import an input of the caller instead of copying it. For smaller inputs a copy is
+// faster.
 inline constexpr std::uint64_t kLeastImportedBytes = std::uint64_t{1} << 20;
 
 struct MemoryStrategy {
   bool writes_in_place = false;  // buffers are mapped, uploads are plain copies by the host
-  bool reads_in_place = false;   // and so are downloads; not where reading them is slow
+  bool reads_in_place = false;   // the same for downloads; false where such reads are slow
   std::string why;
 };
 
-// What the device's memory is best at.
+// The fastest strategy for the device's memory.
 MemoryStrategy memory_strategy(const DeviceSnapshot& device);
 
 }  // namespace felsite::vk

@@ -53,12 +53,12 @@ constexpr std::array kQuirks{
           "The shader compiler stops every loop of an invocation, in silence, once it has done "
           "65535 trips in all its loops together. Measured: 22.3.6 does it, 25.0.7 does not. Its "
           "sources still have the limit after 22.3, so releases between the two count as limited, "
-          "and so does one that does not tell its version: a limit that is not there costs some "
+          "and so does one of unknown version: a limit that is not there costs some "
           "checks, a limit that is overlooked costs the result.",
           has_loop_limiter, [](Capabilities& capabilities) { capabilities.loop_budget = 65535; }},
     Quirk{"lavapipe-float-zeros",
           "The code generator behind the driver gives the other operand for an addition of a "
-          "constant zero, and zero for a multiplication by one, without a look at signs, "
+          "constant zero, and zero for a multiplication by one, regardless of signs, "
           "infinities and NaNs, and in spite of NoContraction. Measured on 22.3.6 and 25.0.7.",
           is_lavapipe, [](Capabilities& capabilities) { capabilities.folds_float_zeros = true; }},
     Quirk{"lavapipe-linear-subgroups",

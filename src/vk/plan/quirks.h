@@ -1,5 +1,5 @@
-// What is known about single drivers beyond what they say about themselves: one table for what
-// they do wrong, one for what they do well without a promise.
+// What is known about single drivers beyond what they report: bugs, and properties that Vulkan does
+// not promise.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct Quirk {
   std::string_view why;
   bool (*applies)(const DeviceSnapshot& device);
   void (*apply)(codegen::Capabilities& capabilities);
-  // What the runtime leaves alone there, unless the mask asks for it by name.
+  // A feature that the runtime does not use there, unless the mask names it.
   std::optional<RuntimeFeature> avoids{};
-  // What the profile must not promise there, whatever else speaks for it.
+  // What the profile must not promise there.
   bool DeviceProfile::*denies = nullptr;
 };
 
 std::span<const Quirk> quirks();
-// Those of this driver, into the profile, with what they deny.
+// Adds the quirks of this driver to the profile, and clears what they deny.
 void note_quirks(const DeviceSnapshot& device, DeviceProfile& profile);
 
 }  // namespace felsite::vk

@@ -13,7 +13,7 @@
 namespace felsite::vk {
 namespace {
 
-// What imported memory may be aligned to, at the most: Vulkan's own limit.
+// The largest alignment of imported memory that Vulkan allows.
 constexpr std::uint64_t kLargestPage = 65536;
 
 constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{

@@ -7,7 +7,7 @@
 namespace felsite::vk {
 namespace {
 
-// Far more than Vulkan allows, and so little that sums of offsets fit.
+// Far more than Vulkan allows, but small enough that sums of offsets do not overflow.
 bool is_alignment(std::uint64_t bytes) {
   return std::has_single_bit(bytes) && bytes <= (std::uint64_t{1} << 20);
 }

@@ -1,4 +1,4 @@
-// Drivers that state what cannot be: a device is refused for it, before anything divides by it.
+// Drivers that state impossible limits: such a device is refused, before anything divides by them.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace felsite::vk {
 
-// A clause for the reasons against a device; empty: all of it can be true. Limits that are merely
-// smaller than Vulkan allows are none: kernels that fit run.
+// A clause that says what is impossible; empty: nothing. Limits that are merely smaller than Vulkan
+// allows are accepted: kernels that fit run.
 std::string_view impossible_limit(const DeviceSnapshot& device);
 
 }  // namespace felsite::vk

@@ -51,7 +51,7 @@ Result<void> CommandWriter::begin(bool runs_often) {
 }
 
 Result<void> CommandWriter::end() {
-  go_by(std::nullopt);
+  set_condition(std::nullopt);
   const VkResult result = device_.functions().vkEndCommandBuffer(commands_);
   if (result != VK_SUCCESS) return std::unexpected(device_.error(result, "record commands"));
   return {};
@@ -62,7 +62,7 @@ void CommandWriter::barrier(const dispatch::PlannedBarrier& barrier) {
   const VkPipelineStageFlags from = flags_of(barrier.from, &StageMeaning::pipeline);
   const VkPipelineStageFlags to = flags_of(barrier.to, &StageMeaning::pipeline);
   const VkAccessFlags written = flags_of(barrier.writes_from, &StageMeaning::writes);
-  // Where nothing was written, the earlier work only has to have ended.
+  // Where nothing was written, an execution dependency is enough.
   const VkAccessFlags seen = written == 0 ? 0 : flags_of(barrier.to, &StageMeaning::all);
   if (device_.plan().has(RuntimeFeature::Synchronization2)) {
     VkMemoryBarrier2 memory{};
@@ -88,7 +88,7 @@ void CommandWriter::barrier(const dispatch::PlannedBarrier& barrier) {
 void CommandWriter::fill(const FillStep& fill) {
   const BufferSlice& target = fill.target;
   if (target.bytes == 0) return;
-  go_by(std::nullopt);
+  set_condition(std::nullopt);
   const StepLabel named = label("fill");
   const auto word = static_cast<std::uint32_t>(fill.value) * 0x0101'0101u;
   device_.functions().vkCmdFillBuffer(commands_, target.buffer->handle(), target.offset,
@@ -98,17 +98,17 @@ void CommandWriter::fill(const FillStep& fill) {
 void CommandWriter::copy(VkBuffer from, std::uint64_t from_offset, VkBuffer to,
                          std::uint64_t to_offset, std::uint64_t bytes) {
   if (bytes == 0) return;
-  go_by(std::nullopt);
+  set_condition(std::nullopt);
   const StepLabel named = label("copy");
   const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
   device_.functions().vkCmdCopyBuffer(commands_, from, to, 1, &region);
 }
 
-// Steps that go by the same word share one begin and end. Of all that is recorded between them only
-// dispatches go by it; bindings, barriers and timestamps happen in any case. A driver may look at
-// the word when the condition begins or before each dispatch, so the condition begins only now,
-// behind the barriers that stand before the step.
-void CommandWriter::go_by(const std::optional<BufferSlice>& condition) {
+// Steps with the same condition share one begin and end. Between these only dispatches depend on
+// the condition; bindings, barriers and timestamps are executed in any case. A driver may read the
+// word when the condition begins or before each dispatch, so the condition begins only here, after
+// the barriers of the step.
+void CommandWriter::set_condition(const std::optional<BufferSlice>& condition) {
   std::optional<Condition> wanted;
   if (condition) wanted = {condition->buffer->handle(), condition->offset};
   if (wanted == condition_) return;
@@ -138,7 +138,7 @@ void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& b
   if (pipeline_ != kernel.pipeline.pipeline.get()) {
     pipeline_ = kernel.pipeline.pipeline.get();
     functions.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
-    // Layouts are the kernel's own: what another one bound is gone.
+    // Each kernel has its own layout, so what another one bound is no longer valid.
     bound_.reset();
     pushed_.clear();
   }
@@ -157,7 +157,7 @@ void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& b
 }
 
 void CommandWriter::kernel(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control) {
-  go_by(step.condition);
+  set_condition(step.condition);
   {
     const StepLabel named = label(step.name);
     std::vector<GridPart> parts{GridPart{}};
@@ -166,12 +166,12 @@ void CommandWriter::kernel(const KernelStep& step, const ControlBlocks& blocks, 
       dispatch_part(step, blocks, control, parts[i], i);
     }
   }
-  if (writes_own_condition(step)) go_by(std::nullopt);
+  if (writes_own_condition(step)) set_condition(std::nullopt);
 }
 
 void CommandWriter::reset_queries(VkQueryPool queries, std::uint32_t first, std::uint32_t count) {
   if (queries == VK_NULL_HANDLE || count == 0) return;
-  go_by(std::nullopt);
+  set_condition(std::nullopt);
   device_.functions().vkCmdResetQueryPool(commands_, queries, first, count);
 }
 

@@ -1,5 +1,5 @@
 // Writes one command buffer. It remembers what is bound and which condition is in force, so that
-// nothing is said twice.
+// nothing is recorded twice.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace felsite::vk {
 
 class CommandWriter {
  public:
-  // `family`: the queue family whose command pool they are of.
+  // `family`: the queue family of the command pool that `commands` comes from.
   CommandWriter(const Device& device, VkCommandBuffer commands, const QueueFamily& family,
                 const DescriptorSets& sets)
       : device_(device), commands_(commands), sets_(sets), labels_(takes_labels(family.flags)) {}
@@ -32,7 +32,7 @@ class CommandWriter {
   void dispatch_part(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control,
                      const GridPart& part, std::size_t part_index);
   void push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters);
-  void go_by(const std::optional<BufferSlice>& condition);
+  void set_condition(const std::optional<BufferSlice>& condition);
   StepLabel label(std::string_view name) const {
     return {device_.instance(), commands_, name, labels_};
   }

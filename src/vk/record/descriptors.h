@@ -1,5 +1,5 @@
-// Which buffers a kernel sees: pushed into the command buffer where the device takes that, else by
-// descriptor sets, one for each different binding of a recording.
+// Which buffers a kernel sees: as push descriptors where the device has them, else as descriptor
+// sets, one for each distinct binding of a recording.
 #pragma once
 
 #include <map>
@@ -20,17 +20,17 @@ struct Binding {
 Binding binding_of(const KernelStep& step, const ControlBlocks& blocks, std::size_t part,
                    VkBuffer control);
 
-// UnsupportedFeature where the device cannot bind so much of a buffer.
+// UnsupportedFeature where the device cannot bind that many bytes of a buffer.
 Result<void> check_ranges(const Device& device, const KernelStep& step);
 
 class DescriptorSets {
  public:
-  // Sets for all the bindings; those that are equal share one. None where they are pushed.
-  // `name` is whose they are.
+  // Sets for all the bindings; equal bindings share one, and pushed ones need none. `name` is that
+  // of the owner.
   static Result<DescriptorSets> make(const Device& device, const std::vector<Binding>& bindings,
                                      std::string_view name);
 
-  // Binds it, by whichever way.
+  // Binds the set, or pushes the descriptors.
   void bind(VkCommandBuffer commands, const Binding& binding) const;
 
  private:

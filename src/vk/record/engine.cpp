@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What recordings keep on the device to run again without allocating: a part of what there is.
+// How much device memory idle recordings may keep: a part of the largest heap.
 std::uint64_t idle_bytes(const DeviceSnapshot& device) {
   constexpr std::uint64_t kMost = std::uint64_t{512} << 20;
   std::uint64_t heap = 0;
@@ -28,17 +28,18 @@ std::uint64_t nanoseconds(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
 
-// Like WorkQueue::wait. Vulkan has no wait that another thread could end: this one is of short
-// ones.
+// Like WorkQueue::wait. Another thread cannot end a wait of Vulkan, so this is a loop of short
+// waits.
 Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const base::Deadline& deadline,
                                  const base::StopFlag* stop) {
-  constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(20);
+  constexpr std::chrono::nanoseconds kPollInterval = std::chrono::milliseconds(20);
   if (stop == nullptr) return queue.wait(ticket, deadline.left());
   while (true) {
     const std::chrono::nanoseconds left = deadline.left();
-    auto waited = queue.wait(ticket, std::min(left, kLook));
-    const bool goes_on = !waited && waited.error().code == ErrorCode::Timeout && left > kLook;
-    if (!goes_on) return waited;
+    auto waited = queue.wait(ticket, std::min(left, kPollInterval));
+    const bool waits_on =
+        !waited && waited.error().code == ErrorCode::Timeout && left > kPollInterval;
+    if (!waits_on) return waited;
     if (auto reason = base::reason_to_end({}, stop)) {
       return std::unexpected(std::move(*reason));
     }
@@ -143,37 +144,37 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
       abandon(std::move(running));
       return std::unexpected(noted(std::move(waited.error())));
     }
-    FELSITE_TRY(const auto more, look_at_work(running));
+    FELSITE_TRY(const auto more, inspect_submission(running));
     if (!more) break;
     if (deadline.left().count() == 0) {
       abandon(std::move(running));
       return std::unexpected(noted(queue().timed_out()));
     }
-    // Also where each submission ends before the wait for it would have looked.
+    // The wait itself does not see the flag where every submission ends quickly.
     if (auto reason = base::reason_to_end({}, stop)) {
       abandon(std::move(running));
       return std::unexpected(noted(std::move(*reason)));
     }
-    FELSITE_CHECK(go_on(running));
+    FELSITE_CHECK(submit_next(running));
   }
   if (running.failed) return std::unexpected(*running.failed);
   return running.timing;
 }
 
-bool Engine::look_after(Running& running) {
+bool Engine::advance(Running& running) {
   while (!running.ended && !running.failed && queue().is_done(running.ticket)) {
-    if (is_lost()) return true;  // the wait will say so
-    auto looked = base::guarded([&]() -> Result<void> {
-      FELSITE_TRY(const auto more, look_at_work(running));
-      return more ? go_on(running) : Result<void>{};
+    if (is_lost()) return true;  // the wait will report it
+    auto advanced = base::guarded([&]() -> Result<void> {
+      FELSITE_TRY(const auto more, inspect_submission(running));
+      return more ? submit_next(running) : Result<void>{};
     });
-    if (!looked) running.failed = std::move(looked.error());
+    if (!advanced) running.failed = std::move(advanced.error());
   }
   return running.ended || running.failed;
 }
 
-// What a submission that has ended left: errors, how long it took, and whether there is more to do.
-Result<bool> Engine::look_at_work(Running& running) {
+// Reads what an ended submission left: errors, times, and whether there is more to do.
+Result<bool> Engine::inspect_submission(Running& running) {
   Recording& recording = *running.recording;
   const Clock::time_point ended = Clock::now();
   DispatchTiming& timing = running.timing;
@@ -187,15 +188,15 @@ Result<bool> Engine::look_at_work(Running& running) {
     }
   }
   Result<void> fine = recording.check_status();
-  if (fine) fine = look_at_clock(running, ended);
+  if (fine) fine = add_device_times(running, ended);
   if (!fine) return std::unexpected(noted(std::move(fine.error())));
-  const auto more = recording.look();
+  const auto more = recording.poll_watch();
   if (!more) return std::unexpected(noted(more.error()));
   running.ended = !*more;
   return *more;
 }
 
-Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
+Result<void> Engine::add_device_times(Running& running, Clock::time_point ended) {
   const Recording& recording = *running.recording;
   const Sequence& sequence = recording.sequence();
   DispatchTiming& timing = running.timing;
@@ -208,7 +209,7 @@ Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
   timing.step_device_ns.resize(prefix + sequence.repeated.size());
   for (const DeviceTimes::Step& step : times->steps) timing.step_device_ns[step.step] += step.ns;
   if (!dispatch::tracing()) return {};
-  // The device's clock and the host's have no common zero: all ends when the wait does.
+  // The clocks of device and host have no common zero, so the work is drawn to end with the wait.
   const auto begin = ended - std::chrono::nanoseconds(*times->total_ns);
   for (const auto& [i, begin_ns, ns] : times->steps) {
     const KernelStep& step = i < prefix ? sequence.prefix[i] : sequence.repeated[i - prefix];
@@ -219,10 +220,10 @@ Result<void> Engine::look_at_clock(Running& running, Clock::time_point ended) {
   return {};
 }
 
-Result<void> Engine::go_on(Running& running) {
+Result<void> Engine::submit_next(Running& running) {
   const Clock::time_point begin = Clock::now();
-  auto ticket =
-      base::guarded([&] { return running.recording->go_on(queue(), begin - running.submitted); });
+  auto ticket = base::guarded(
+      [&] { return running.recording->submit_next(queue(), begin - running.submitted); });
   if (!ticket) {
     running.ticket = running.recording->last_ticket();  // a part of it may have been submitted
     abandon(std::move(running));
@@ -250,7 +251,7 @@ void Engine::forget_ended() {
   std::erase_if(abandoned_, [](const Running::Abandoned& run) { return run.recording.expired(); });
 }
 
-Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
+Result<void> Engine::wait_until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout) {
   Ticket last = 0;
   {
     const std::lock_guard lock(users_mutex_);
@@ -268,7 +269,7 @@ Result<void> Engine::until_unused(const Buffer& buffer, std::chrono::nanoseconds
   return waited;
 }
 
-void Engine::watch_over(const std::shared_ptr<Held>& held) {
+void Engine::track(const std::shared_ptr<Held>& held) {
   const std::lock_guard lock(users_mutex_);
   if (held_.size() >= sweep_at_) {
     std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
@@ -277,8 +278,8 @@ void Engine::watch_over(const std::shared_ptr<Held>& held) {
   held_.push_back(held);
 }
 
-// One by one: it needs no memory, and lets each go without the lock.
-void Engine::take_back() {
+// One by one, so that nothing is allocated and each is released without the lock.
+void Engine::release_held() {
   while (true) {
     std::shared_ptr<Held> held;
     {
@@ -287,7 +288,7 @@ void Engine::take_back() {
       held = held_.back().lock();
       held_.pop_back();
     }
-    if (held != nullptr) held->let_go();
+    if (held != nullptr) held->release();
   }
 }
 
@@ -297,7 +298,7 @@ void Engine::drop_users(const Buffer& buffer) {
   }
 }
 
-// One of those that callers hold, to be let go without a lock.
+// One of those that callers hold; the caller of this destroys it without a lock.
 std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
   const std::lock_guard lock(users_mutex_);
   for (const std::weak_ptr<Held>& other : held_) {
@@ -314,7 +315,7 @@ void Engine::drop_unwanted(KernelUse& use) {
   }
 }
 
-void Engine::outlast_work() noexcept {
+void Engine::wait_until_idle() noexcept {
   const Ticket last = queue().last_ticket();
   while (last != 0 && !queue().is_done(last) && !is_lost()) {
     const auto waited = base::guarded([&] { return queue().wait(last, kNoTimeout); });
@@ -338,7 +339,7 @@ bool Engine::is_over_budget(const ir::Fingerprint& program) {
 }
 
 void Engine::note_over_budget(const ir::Fingerprint& program) {
-  constexpr std::size_t kMost = 256;  // what is forgotten is found out anew
+  constexpr std::size_t kMost = 256;  // what is forgotten will be found out again
   const std::lock_guard lock(budget_mutex_);
   if (over_budget_.size() == kMost) over_budget_.erase(over_budget_.begin());
   over_budget_.push_back(program);

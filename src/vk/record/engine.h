@@ -1,5 +1,5 @@
-// An open device with all that runs programs on it: what a lost device takes with it, and what a
-// recovery makes anew.
+// An open device with all that runs programs on it. All of it is lost with the device, and made
+// again by a recovery.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace felsite::vk {
 
-// A recording under way.
+// A recording that was submitted.
 struct Running {
   std::shared_ptr<Recording> recording;
   Ticket ticket = 0;  // of what was submitted last
@@ -29,27 +29,28 @@ struct Running {
   std::chrono::nanoseconds enqueued{};  // the host's time for all submissions
   DispatchTiming timing{};
   bool ended = false;  // nothing is left to submit or to wait for
-  // What a look found, for the one who waits.
+  // What Engine::advance found, for the later wait.
   std::optional<Error> failed{};
-  // A row for each list it may go to, made before anything is submitted: letting it go then needs
-  // no memory.
+  // One row for each list that it may be moved to, made before anything is submitted, so that
+  // abandoning it does not allocate.
   WorkQueue::Place place{};
   struct Abandoned {
     Ticket ticket = 0;
-    std::weak_ptr<const Recording> recording;  // gone once its work has ended
+    std::weak_ptr<const Recording> recording;  // expired once its work has ended
   };
   std::list<Abandoned> abandoned{};
 };
 
 class Engine {
  public:
-  // `grace`: how long closing waits for what still runs. `budget`: other than Memory chooses.
+  // `grace`: how long closing waits for running work. `budget`: instead of the one that Memory
+  // chooses.
   static Result<std::shared_ptr<Engine>> make(std::unique_ptr<Device> device,
                                               std::optional<std::filesystem::path> cache_folder,
                                               std::chrono::nanoseconds grace,
                                               const std::shared_ptr<MemoryBudget>& budget = {});
-  // What does not end within the grace stays for the rest of the process, with all that it uses:
-  // Vulkan cannot stop it.
+  // Work that does not end within the grace stays for the rest of the process, with all that it
+  // uses: Vulkan cannot stop it.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -64,55 +65,55 @@ class Engine {
   const DeviceProfile& profile() const { return profile_; }
 
   Result<Running> start(std::shared_ptr<Recording> recording, std::span<const ByteSpan> uploads);
-  // Waits, and says what the kernels report. Of a watched sequence `start` submits the beginning
-  // only, and all the rest happens here. After a timeout, which is for all of that, the recording
-  // goes on running as far as it was submitted and is not the caller's any more; nor is it after
-  // another failed wait or submission, nor when `stop` was raised.
+  // Waits, and returns the error that a kernel reported. For a watched sequence `start` submits
+  // only the beginning, and the rest is submitted here; the timeout covers all of it. After a
+  // timeout, another failed wait or submission, or a raised `stop`, the submitted part keeps
+  // running and the recording no longer belongs to the caller.
   Result<DispatchTiming> finish(Running& running, std::chrono::nanoseconds timeout,
                                 const base::StopFlag* stop = nullptr);
-  // Without waiting: whether `finish` would not wait either. Of a watched sequence it submits what
-  // is to come next.
-  bool look_after(Running& running);
-  // Lets a run go that nobody will wait for.
+  // Whether `finish` would return without waiting. Submits the next part of a watched sequence.
+  bool advance(Running& running);
+  // Gives up a run that nobody will wait for.
   void abandon(Running running) noexcept;
-  // Before the host touches a buffer in place: until no run that was let go uses it any more.
-  // Timeout where that takes longer than closing would wait, or than the caller has time.
-  Result<void> until_unused(const Buffer& buffer, std::chrono::nanoseconds timeout = kNoTimeout);
-  // Of buffers that are freed: recordings that use them give their memory back.
+  // Waits until no abandoned run uses the buffer, which the host wants to access in place. Timeout
+  // if that takes longer than closing would wait, or than `timeout`.
+  Result<void> wait_until_unused(const Buffer& buffer,
+                                 std::chrono::nanoseconds timeout = kNoTimeout);
+  // Drops the recordings that use a freed buffer.
   void drop_users(const Buffer& buffer);
-  // When their owner goes: its kernels, and the recordings with them, as far as nobody else wants
-  // them.
+  // When the owner of kernels is destroyed: drops those that nobody else uses, and their
+  // recordings.
   void drop_unwanted(KernelUse& use);
-  // What an object in a caller's hands has of the engine. It is known here, since closing and
-  // freeing take it away; the object itself may stay.
+  // What an object that a caller holds uses of the engine. The engine keeps track of it, since
+  // closing and freeing take it away while the object itself may stay.
   class Held {
    public:
     virtual ~Held() = default;
-    // Of any thread. Whoever drops the last pointer to a Held has called it before.
-    virtual void let_go() = 0;
-    // Takes out what uses a buffer that was freed, unless that is running: then it looks itself
-    // when it has ended.
+    // Thread-safe. It is called before the last pointer to a Held is dropped.
+    virtual void release() = 0;
+    // Takes out what uses a freed buffer, unless it is running: a run checks for freed buffers when
+    // it ends.
     virtual std::shared_ptr<Recording> take_user(const Buffer& buffer) = 0;
   };
-  void watch_over(const std::shared_ptr<Held>& held);
-  // All that is held, as the engine closes.
-  void take_back();
+  void track(const std::shared_ptr<Held>& held);
+  // Releases all that is held, when the engine closes.
+  void release_held();
 
   Result<void> wait_for_all();
-  // Until all that was submitted has ended or the device is lost, also where waiting itself fails:
-  // a caller's memory that kernels read is the caller's again only then.
-  void outlast_work() noexcept;
-  // The same, but for the grace only, and that once; false if something runs still.
+  // Returns when all submitted work has ended or the device is lost, even if waiting fails: only
+  // then may a caller reuse memory that kernels read.
+  void wait_until_idle() noexcept;
+  // The same within the grace, which is used up only once; false if something still runs.
   bool drain();
   void report(MetricSnapshot& figures);
 
-  // Programs whose loops exceeded the driver's budget when all of them was one workgroup.
+  // Programs whose loops exceeded the driver's budget when they ran as one workgroup.
   bool is_over_budget(const ir::Fingerprint& program);
   void note_over_budget(const ir::Fingerprint& program);
 
-  // Also where only a look at a queue was told so.
+  // Also if only a poll of a queue reported it.
   bool is_lost() const;
-  // Remembers a lost device; gives the error back.
+  // Remembers a lost device, and returns the error with the device in its context.
   Error noted(Error error);
   std::uint64_t recorded() const { return recorded_; }
   Result<std::shared_ptr<Recording>> record(Sequence sequence);
@@ -122,7 +123,7 @@ class Engine {
     std::unique_ptr<Device> device;
     std::unique_ptr<Memory> memory;
     std::unique_ptr<WorkQueue> queue;
-    std::unique_ptr<WorkQueue> transfer_queue;  // only where copies have one of their own
+    std::unique_ptr<WorkQueue> transfer_queue;  // null where copies run on the compute queue
     std::unique_ptr<Pipelines> pipelines;
     std::unique_ptr<Transfers> transfers;
     std::unique_ptr<dispatch::ResidentTable<Buffer>> buffers;
@@ -131,9 +132,9 @@ class Engine {
 
   explicit Engine(std::chrono::nanoseconds grace)
       : parts_(std::make_unique<Parts>()), patience_(grace), grace_(grace) {}
-  Result<bool> look_at_work(Running& running);
-  Result<void> look_at_clock(Running& running, std::chrono::steady_clock::time_point ended);
-  Result<void> go_on(Running& running);
+  Result<bool> inspect_submission(Running& running);
+  Result<void> add_device_times(Running& running, std::chrono::steady_clock::time_point ended);
+  Result<void> submit_next(Running& running);
   void forget_ended();
   std::shared_ptr<Recording> take_held_user(const Buffer& buffer);
   Result<void> make_parts(std::unique_ptr<Device> device,
@@ -141,13 +142,13 @@ class Engine {
                           const std::shared_ptr<MemoryBudget>& budget);
 
   DeviceProfile profile_;
-  std::unique_ptr<Parts> parts_;  // destroyed from the last to the first
+  std::unique_ptr<Parts> parts_;  // its members are destroyed from the last to the first
   const std::chrono::nanoseconds patience_;
-  std::chrono::nanoseconds grace_;  // what is left of it
-  std::mutex users_mutex_;          // of the next two
+  std::chrono::nanoseconds grace_;  // what is left of the grace
+  std::mutex users_mutex_;          // guards the next two
   std::list<Running::Abandoned> abandoned_;
   std::vector<std::weak_ptr<Held>> held_;
-  std::size_t sweep_at_ = 16;  // that many of them: those that are gone are forgotten
+  std::size_t sweep_at_ = 16;  // with so many of them, expired ones are removed
   std::mutex budget_mutex_;
   std::vector<ir::Fingerprint> over_budget_;
   std::atomic<bool> lost_ = false;

@@ -16,25 +16,26 @@ namespace {
 
 using dispatch::Section;
 
-// Steps of a block's runs that are recorded one after the other in one command buffer. Beginning
-// another one takes a software driver as long as ten small dispatches.
-constexpr std::size_t kMostStepsInLine = 256;
+// How many steps of a block's runs one command buffer holds. Beginning another one takes a software
+// driver as long as ten small dispatches.
+constexpr std::size_t kMostStepsInBatch = 256;
 
-std::uint32_t most_in_line(std::size_t steps) {
-  const std::size_t in_line = kMostStepsInLine / std::max<std::size_t>(steps, 1);
-  return static_cast<std::uint32_t>(std::max<std::size_t>(in_line, 1));
+std::uint32_t most_in_batch(std::size_t steps) {
+  const std::size_t in_batch = kMostStepsInBatch / std::max<std::size_t>(steps, 1);
+  return static_cast<std::uint32_t>(std::max<std::size_t>(in_batch, 1));
 }
 
 BlockRuns spread_runs(std::uint32_t count, std::size_t steps) {
-  const std::uint32_t most = most_in_line(steps);
+  const std::uint32_t most = most_in_batch(steps);
   if (count <= most) return {.first = count};
   return {.first = count % most, .often = most, .times = count / most};
 }
 
-// A power of two, as the runs that are submitted together are, and only where they can get so many.
+// A power of two, like the numbers of runs that RunPace gives, and only if that many can be
+// submitted together.
 BlockRuns spread_watched_runs(std::uint32_t count, std::size_t steps) {
-  const std::uint32_t line = std::bit_floor(std::min(most_in_line(steps), count / 2));
-  return {.first = 1, .often = 1, .line = line > 1 ? line : 0};
+  const std::uint32_t batch = std::bit_floor(std::min(most_in_batch(steps), count / 2));
+  return {.first = 1, .often = 1, .batch = batch > 1 ? batch : 0};
 }
 
 }  // namespace
@@ -138,12 +139,12 @@ Result<void> Recording::make_clock() {
 std::vector<Recording::Part> Recording::parts() const {
   std::vector<Part> parts{kBeginning};
   if (layout_.watched || runs_.times != 0) parts.push_back(kBlock);
-  if (runs_.line != 0) parts.push_back(kLine);
+  if (runs_.batch != 0) parts.push_back(kBatch);
   if (layout_.watched ? records_epilogue() : runs_.times != 0) parts.push_back(kEpilogue);
   return parts;
 }
 
-// A host step records nothing by itself, but it may need a barrier.
+// A host access records no command, but it may need a barrier.
 bool Recording::records_epilogue() const {
   const auto& commands = layout_.commands[static_cast<std::size_t>(Section::Epilogue)];
   const bool copies = std::ranges::any_of(
@@ -158,7 +159,7 @@ Result<void> Recording::make_commands() {
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.queueFamilyIndex = device_.plan().compute_family;
-  // A pool of its own: recording then needs no lock against other threads.
+  // Each recording has its own pool, so recording needs no lock.
   FELSITE_TRY(command_pool_,
               device_.make<VkCommandPool>(functions.vkCreateCommandPool,
                                           functions.vkDestroyCommandPool, info, sequence_.name));
@@ -185,7 +186,7 @@ template <class Body>
 Result<void> Recording::write(Part part, Body body) {
   CommandWriter writer(device_, commands_[part], device_.compute_family(), *sets_);
   Contents contents;
-  const bool runs_often = part == kBlock || part == kLine;
+  const bool runs_often = part == kBlock || part == kBatch;
   FELSITE_CHECK(writer.begin(runs_often));
   body(writer, contents);
   FELSITE_CHECK(writer.end());
@@ -195,35 +196,35 @@ Result<void> Recording::write(Part part, Body body) {
 
 Result<void> Recording::record() {
   const bool all_in_one = !has(kBlock);
-  // The clock runs once over all, or anew in each submission that the host waits for.
-  const bool bit_by_bit = layout_.watched;
+  // The clock runs once over everything, or separately in each submission that the host waits for.
+  const bool clock_per_submission = layout_.watched;
   Result<void> done = write(kBeginning, [&](CommandWriter& writer, Contents& contents) {
     clock_.begin(writer);
     clock_.expect(writer, 0, sequence_.prefix.size());
     record_section(writer, Section::Prologue, contents);
     record_block(writer, runs_.first, contents);
     if (all_in_one) record_section(writer, Section::Epilogue, contents);
-    if (all_in_one || bit_by_bit) clock_.end(writer);
+    if (all_in_one || clock_per_submission) clock_.end(writer);
   });
   if (!done || all_in_one) return done;
   done = write(kBlock, [&](CommandWriter& writer, Contents& contents) {
-    if (bit_by_bit) clock_.begin(writer);
+    if (clock_per_submission) clock_.begin(writer);
     record_block(writer, runs_.often, contents);
-    if (bit_by_bit) clock_.end(writer);
+    if (clock_per_submission) clock_.end(writer);
   });
   if (!done || !has(kEpilogue)) return done;
   return write(kEpilogue, [&](CommandWriter& writer, Contents& contents) {
-    if (bit_by_bit) clock_.begin(writer);
+    if (clock_per_submission) clock_.begin(writer);
     record_section(writer, Section::Epilogue, contents);
     clock_.end(writer);
   });
 }
 
-// Only when a run first gets so far: most end long before.
-Result<void> Recording::record_line() {
-  if (contents_[kLine].block_runs != 0) return {};
-  return write(kLine, [&](CommandWriter& writer, Contents& contents) {
-    record_block(writer, runs_.line, contents);
+// Recorded when it is first needed: most runs end long before.
+Result<void> Recording::record_batch() {
+  if (contents_[kBatch].block_runs != 0) return {};
+  return write(kBatch, [&](CommandWriter& writer, Contents& contents) {
+    record_block(writer, runs_.batch, contents);
   });
 }
 

@@ -1,4 +1,4 @@
-// Recordings that wait to run again, by what they do.
+// Idle recordings, found by what they do.
 #pragma once
 
 #include <cstdint>
@@ -33,26 +33,25 @@ class RecordingKey {
   std::vector<std::uint64_t> words_;
 };
 
-// Usable from many threads. Threads that run the same at the same time each get a recording of
-// their own. The least recently used go first.
+// Thread-safe. Threads that run the same work at the same time each get their own recording. The
+// least recently used are evicted first.
 class RecordingPool {
  public:
   // `most_bytes` bounds the memory that idle recordings have for themselves alone.
   explicit RecordingPool(std::uint64_t most_bytes)
       : most_bytes_(most_bytes), idle_({.entries = kMost, .bytes = most_bytes}) {}
 
-  // One that is idle, or none.
+  // Takes an idle one out, or gives null.
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
-  void give_back(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                 std::uint64_t own_bytes) noexcept;
+  void release(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
+               std::uint64_t own_bytes) noexcept;
   void forget(const ir::Fingerprint& key);
-  // Those that use a buffer that is freed, or a kernel that nobody wants any more: its memory goes
-  // with them.
+  // Drops those that use a freed buffer or an evicted kernel, so that its memory is freed too.
   void drop_users(const Buffer* buffer) { drop_users_of(buffer); }
   void drop_users_of_kernel(const KernelOnDevice* kernel) { drop_users_of(kernel); }
   void clear();
   std::size_t size() const;
-  // Of all of them together, of the device's memory.
+  // Device memory of all idle recordings together.
   std::uint64_t own_bytes() const;
 
  private:

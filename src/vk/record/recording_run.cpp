@@ -13,10 +13,10 @@
 namespace felsite::vk {
 namespace {
 
-// Runs of a longer block in one submission: a display or a watchdog must survive it.
+// Most runs of a block in one submission, for the sake of displays and watchdogs.
 constexpr std::uint32_t kMostRunsAtOnce = 64;
-// Such submissions that may wait on the queue: a driver keeps each of them in memory, and a
-// caller's timeout counts only where the host waits.
+// Most such submissions in flight: a driver keeps each of them in memory, and a caller's timeout
+// takes effect only where the host waits.
 constexpr std::uint32_t kMostAhead = 64;
 
 void name_segment(Error& error, const SegmentPlace& segment) {
@@ -27,8 +27,8 @@ void name_segment(Error& error, const SegmentPlace& segment) {
 
 }  // namespace
 
-// Gives the number of bytes that were uploaded.
-Result<std::uint64_t> Recording::put_in_place(std::span<const ByteSpan> uploads) {
+// Returns the number of uploaded bytes.
+Result<std::uint64_t> Recording::write_uploads(std::span<const ByteSpan> uploads) {
   std::uint64_t uploaded = 0;
   for (std::size_t i = 0; i < sequence_.uploads.size(); ++i) {
     const std::uint64_t staged = layout_.upload_offsets[i];
@@ -48,11 +48,11 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
                                  const WorkQueue* other, Ticket after) {
   block_runs_ = 0;
   pace_ = {};
-  // The last run ended in another error before anybody saw what the kernels had reported.
+  // The last run ended in another error before the reports of its kernels were read.
   if (status_unread_) {
     FELSITE_CHECK(clear_status());
   }
-  FELSITE_TRY(const auto uploaded, put_in_place(uploads));
+  FELSITE_TRY(const auto uploaded, write_uploads(uploads));
   status_unread_ = true;
   left_ = runs_.times;
   auto ticket = submit_counted(queue, /*begins=*/true, other, after);
@@ -60,7 +60,7 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
   return ticket;
 }
 
-// The beginning, and as many runs of a block that is not watched as may be ahead of the host.
+// Submits the beginning, and as many runs of a block that is not watched as may be in flight.
 Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
                                          Ticket after) {
   const std::uint32_t most = std::max(kMostRunsAtOnce / std::max(runs_.often, 1u), 1u);
@@ -79,13 +79,14 @@ Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const Wo
   }
 }
 
-// As one submission. What was submitted is counted, however the run ends.
+// Makes one submission. It is counted, however the run ends.
 Result<Ticket> Recording::submit_portions(WorkQueue& queue, std::span<const Portion> portions,
                                           const WorkQueue* other, Ticket after) {
   Contents all;
   std::vector<VkCommandBuffer> batch;
   std::span<const VkCommandBuffer> commands(&commands_[portions[0].part], 1);
-  const bool is_one = portions.size() == 1 && portions[0].times == 1;  // which allocates nothing
+  const bool is_one =
+      portions.size() == 1 && portions[0].times == 1;  // this case does not allocate
   for (const auto& [part, times] : portions) {
     if (!is_one) batch.insert(batch.end(), times, commands_[part]);
     all.launches += times * contents_[part].launches;
@@ -103,7 +104,7 @@ Result<Ticket> Recording::submit_portions(WorkQueue& queue, std::span<const Port
   return ticket;
 }
 
-Result<bool> Recording::look() {
+Result<bool> Recording::poll_watch() {
   if (left_ != 0) return true;
   if (!layout_.watched || last_part_ == kEpilogue) return false;
   next_part_ = kEpilogue;
@@ -114,7 +115,7 @@ Result<bool> Recording::look() {
   return has(next_part_);
 }
 
-Result<Ticket> Recording::go_on(WorkQueue& queue, std::chrono::nanoseconds took) {
+Result<Ticket> Recording::submit_next(WorkQueue& queue, std::chrono::nanoseconds took) {
   if (left_ != 0) return submit_counted(queue, /*begins=*/false, nullptr, 0);
   // The clock has room for one run.
   std::uint32_t runs = 1;
@@ -123,10 +124,10 @@ Result<Ticket> Recording::go_on(WorkQueue& queue, std::chrono::nanoseconds took)
   }
   std::array<Portion, 2> portions;
   std::size_t count = 0;
-  if (runs_.line != 0 && runs >= runs_.line) {
-    FELSITE_CHECK(record_line());
-    portions[count++] = {.part = kLine, .times = runs / runs_.line};
-    runs %= runs_.line;
+  if (runs_.batch != 0 && runs >= runs_.batch) {
+    FELSITE_CHECK(record_batch());
+    portions[count++] = {.part = kBatch, .times = runs / runs_.batch};
+    runs %= runs_.batch;
   }
   if (runs != 0) portions[count++] = {.part = next_part_, .times = runs};
   return submit_portions(queue, std::span(portions).first(count), nullptr, 0);
@@ -142,7 +143,7 @@ Result<void> Recording::check_status() {
 Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
                                     const std::vector<ControlBlocks>& blocks) {
   if (control_ == nullptr) return {};
-  std::optional<std::size_t> lowest;  // of the parts of the first grid that reported
+  std::optional<std::size_t> lowest;  // among the parts of the first grid that reported
   std::uint32_t highest_key = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (lowest && !steps[i].is_further_part) break;
@@ -160,7 +161,7 @@ Result<void> Recording::check_steps(const std::vector<KernelStep>& steps,
   const auto bytes = std::as_writable_bytes(std::span(words));
   FELSITE_CHECK(control_->read(*blocks[*lowest].status, bytes));
   Error failed = error_of(words, step.kernel->kernel);
-  // The next run must find the status clean.
+  // The next run must start with a clear status.
   FELSITE_CHECK(clear_status());
   failed.context.step = step.caller_step;
   if (step.segment) name_segment(failed, *step.segment);

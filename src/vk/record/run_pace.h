@@ -1,6 +1,6 @@
-// How many runs of a watched block go into one submission. Each may be the last that is needed, so
-// it begins with one; but each submission is a wait of the host, so there are more and more, as
-// long as a display or a watchdog survives it.
+// How many runs of a watched block go into one submission. Each run may be the last that is needed,
+// so the first submission has one. But the host waits for each submission, so their size grows, as
+// far as displays and watchdogs allow.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace felsite::vk {
 class RunPace {
  public:
   static constexpr std::chrono::milliseconds kLongest{100};
-  // What a submission costs is long forgotten then.
+  // Beyond this the cost of a submission no longer matters.
   static constexpr std::uint32_t kMost = 1024;
 
-  // `took`: from the last submission to its end. Never more than are left.
+  // `took`: the time from the last submission to its end. Never gives more than `left`.
   std::uint32_t next(std::chrono::nanoseconds took, std::uint32_t left) {
     if (last_ == 0) {
       last_ = 1;

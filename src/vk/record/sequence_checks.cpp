@@ -12,7 +12,7 @@ namespace {
 std::unexpected<Error> mistake(std::string message, const Device& device) {
   Error error{.code = ErrorCode::DispatchFailed,
               .message = std::move(message),
-              .fix = "report this: Felsite put the sequence together wrongly.",
+              .fix = "report this: Felsite made a wrong sequence.",
               .context = {}};
   error.context.device = device.snapshot().name;
   return std::unexpected(std::move(error));
@@ -28,14 +28,14 @@ bool is_one_word(const BufferSlice& slice) { return slice.bytes == 4 && lies_in_
 Result<void> check_condition(const KernelStep& step, const Device& device) {
   if (!device.has(RuntimeFeature::ConditionalRendering)) {
     return std::unexpected(unsupported(
-        fmt::format("Step `{}` goes by a condition, which takes conditional rendering.", step.name),
+        fmt::format("Step `{}` has a condition, which needs conditional rendering.", step.name),
         "leave `conditional_rendering` in the mask, or choose another device.",
         device.snapshot().name));
   }
   if (!is_one_word(*step.condition)) {
     return mistake(fmt::format("The condition of step `{}` is not a word.", step.name), device);
   }
-  // Between its parts nothing would keep what the first one writes from deciding about the next.
+  // No barrier separates the parts, so what the first writes could decide about the next.
   const bool in_parts =
       !step.indirect && !fits_one_dispatch(step.grid, device.snapshot().limits.workgroup_count);
   if (in_parts && writes_own_condition(step)) {
@@ -59,7 +59,7 @@ Result<void> check_words(const Sequence& sequence, const Device& device) {
   if (sequence.watch) {
     FELSITE_CHECK(check_host_words(*sequence.watch, device));
     if (!is_one_word(*sequence.watch)) {
-      return mistake("What is watched is not one word.", device);
+      return mistake("The watched range is not one word.", device);
     }
   }
   for (const HostWords& words : sequence.host_words) {

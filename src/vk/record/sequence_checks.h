@@ -1,5 +1,5 @@
-// What a sequence must keep to before it is recorded. Whoever makes sequences knows all this, so a
-// failure is a mistake of the runtime, but one that is said instead of done.
+// Checks of a sequence before it is recorded. The code that makes sequences keeps to all this, so a
+// failure is a bug of the runtime, reported instead of recorded.
 #pragma once
 
 #include "vk/record/sequence.h"
@@ -8,7 +8,7 @@ namespace felsite::vk {
 
 Result<void> check_sequence(const Sequence& sequence, const Device& device);
 
-// Whole words that the host can read and write: those of a buffer of Place::Control.
+// Whole words of a buffer of Place::Control, which the host can read and write.
 Result<void> check_host_words(const BufferSlice& words, const Device& device);
 
 }  // namespace felsite::vk

@@ -7,7 +7,7 @@
 
 namespace felsite::vk {
 
-// As lines to read.
+// As text.
 std::string to_text(const dispatch::SequencePlan& plan, const dispatch::BarrierPlan& barriers);
 // sequence-N.plan.
 void dump_sequence(const Sequence& sequence, const SequenceLayout& layout);

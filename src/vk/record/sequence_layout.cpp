@@ -40,7 +40,7 @@ class LayoutMaker {
   }
 
  private:
-  // Numbers that stand for buffers in the plan. The staging and control buffers do not exist yet.
+  // Buffers are numbers in the plan, as the staging and control buffers do not exist yet.
   static constexpr std::uint32_t kControl = 0;
   static constexpr std::uint32_t kReadback = 1;
   std::uint32_t number(const SharedBuffer& buffer) {
@@ -68,7 +68,7 @@ class LayoutMaker {
   }
 
   // The host writes and reads in place where it can. A fill comes before the uploads, so an upload
-  // into what is filled has to wait for the device, and so has one into what that one writes.
+  // that overlaps a fill is copied by the device, and so is one that overlaps such an upload.
   void stage_transfers() {
     std::vector<const BufferSlice*> by_device;
     for (const FillStep& fill : sequence_.fills) by_device.push_back(&fill.target);
@@ -93,7 +93,7 @@ class LayoutMaker {
   void add_fills() {
     for (std::size_t i = 0; i < sequence_.fills.size(); ++i) {
       BufferSlice target = sequence_.fills[i].target;
-      target.bytes = align_up(target.bytes, 4);  // what pads a buffer is filled with it
+      target.bytes = align_up(target.bytes, 4);  // its padding is filled too
       add(Section::Prologue, CommandKind::Fill, i,
           {"fill", {access(target, Stage::Transfer, true)}});
     }
@@ -146,8 +146,8 @@ class LayoutMaker {
     }
   }
 
-  // The trap of an early run counts, and no lower one of a later run: where there are several runs,
-  // and something in them traps, each ends with a copy that closes the reports.
+  // The trap of an early run counts, and not a lower one of a later run. So where a block that may
+  // trap runs several times, each run ends with a copy that closes the reports.
   bool closes_runs() const {
     return sequence_.count > 1 &&
            std::ranges::any_of(sequence_.repeated, [](const KernelStep& step) {
@@ -185,12 +185,12 @@ class LayoutMaker {
         {"close", {{kControl, at, at + kReportBytes, Stage::Transfer, true}}});
   }
 
-  // After each run the host may look at the watched word, and at all that reports errors. A block
-  // that runs once is looked at when everything has ended.
+  // After each run the host may read the watched word and all error reports. For a block that runs
+  // once, it does so when everything has ended.
   void add_look() {
     layout_.watched = sequence_.watch && sequence_.count > 1 && !sequence_.repeated.empty();
     if (!layout_.watched) return;
-    PlannedStep step{"look", {}};
+    PlannedStep step{"poll", {}};
     const auto look_at = [&](const SharedBuffer& buffer) {
       step.accesses.push_back(access({buffer, 0, buffer->range()}, Stage::Host, false));
     };
@@ -215,7 +215,7 @@ class LayoutMaker {
 
   // Waiting for work does not make what it wrote visible to the host; only a barrier does. The host
   // may read and write every mapped buffer until the next submission. Its writes count as reads
-  // here: what the device only read it has read when the wait is over.
+  // here: after the wait the device has finished all its reads.
   void add_host() {
     PlannedStep step{"host", {}};
     for (std::uint32_t i = 0; i < buffers_.size(); ++i) {
@@ -231,7 +231,7 @@ class LayoutMaker {
     if (!step.accesses.empty()) add(Section::Epilogue, CommandKind::Host, 0, std::move(step));
   }
 
-  // Nobody knows what ran before on this queue; it may have written every buffer, unless no other
+  // What ran before on this queue is not known. It may have written every buffer, unless no other
   // work can reach them.
   void add_earlier_work() {
     if (sequence_.is_alone) return;

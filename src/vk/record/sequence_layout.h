@@ -17,8 +17,8 @@ enum class CommandKind : std::uint8_t {
   CopyIn,  // from staging memory into a buffer
   Kernel,
   CopyOut,  // from a buffer into staging memory
-  Close,    // what is reported from now on comes too late to count, if something was before
-  Host,     // what the host may do once all so far is done; records nothing
+  Close,    // ends the reports of a run: if it reported something, later reports do not count
+  Host,     // accesses of the host after all commands so far; records nothing
 };
 
 struct Command {
@@ -26,7 +26,7 @@ struct Command {
   std::uint32_t index = 0;  // among the fills, uploads, kernel steps of the section, or reads
 };
 
-// Where the blocks of one kernel step lie in the control buffer.
+// Where the blocks of one kernel step are in the control buffer.
 struct ControlBlocks {
   std::optional<std::uint64_t> status;
   std::uint64_t status_range = 0;  // as bound
@@ -34,7 +34,7 @@ struct ControlBlocks {
   std::vector<std::uint64_t> parameters;
 };
 
-// Whether something was reported, and whether later reports count no more.
+// Whether something was reported, and whether later reports still count.
 inline constexpr std::uint64_t kReportBytes = 8;
 inline std::uint64_t status_bytes(const codegen::Kernel& kernel) {
   return std::uint64_t{4} * kernel.status_words() + kReportBytes;
@@ -50,8 +50,8 @@ struct SequenceLayout {
   std::vector<ControlBlocks> prefix_control;
   std::vector<ControlBlocks> repeated_control;
   std::uint64_t control_bytes = 0;
-  // Where in the control buffer the words lie that the status buffers of the repeated steps end
-  // with, all of them, so that a report of one run closes the next; else each has its own.
+  // Offset in the control buffer of the words that the status buffers of all repeated steps share
+  // as their end, so that a report of one run closes the next runs; absent: each step has its own.
   std::optional<std::uint64_t> reports;
 
   std::vector<std::uint64_t> upload_offsets;  // in the upload staging buffer, or kNotStaged
@@ -59,7 +59,7 @@ struct SequenceLayout {
   std::vector<std::uint64_t> read_offsets;  // in the readback staging buffer, or kNotStaged
   std::uint64_t read_bytes = 0;
 
-  // Whether the block is submitted bit by bit, for the host to look at Sequence::watch in between.
+  // Whether the block is submitted run by run, and the host polls Sequence::watch in between.
   bool watched = false;
 };
 
@@ -69,7 +69,7 @@ inline std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 
 SequenceLayout lay_out(const Sequence& sequence, const Device& device);
 
-// The parts that a grid runs in, each within what one dispatch takes.
+// The parts that a grid runs in; each fits one dispatch.
 struct GridPart {
   std::array<std::uint32_t, 3> base{};
   std::array<std::uint32_t, 3> grid{};

@@ -19,7 +19,7 @@ using Grid = std::array<std::uint32_t, 3>;
 
 using GateWords = dispatch::IndirectGateWords;
 
-// Ids have 32 bits, whatever the device would run.
+// Invocation ids have 32 bits, whatever the device allows.
 Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
   Grid most = device.snapshot().limits.workgroup_count;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -67,7 +67,7 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
   FELSITE_TRY(const auto program, dispatch::indirect_gate_program(node.extra, most));
   FELSITE_TRY(auto kernel, pipelines.get(program));
   FELSITE_TRY(auto words, memory.make(Place::Control, kGateBytes, {request.name, "gate"}));
-  // A step that never runs has stopped nothing.
+  // If the step never runs, its gate counts as open.
   FELSITE_CHECK(words->write(0, Bytes(kGateBytes)));
 
   const BufferSlice& source = request.buffers[node.ref];

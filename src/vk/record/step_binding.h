@@ -25,10 +25,10 @@ struct StepRequest {
   std::optional<std::array<std::uint32_t, 3>> grid;
   std::string name;
   std::uint32_t caller_step = 0;
-  SharedKernel kernel{};  // if it is at hand already
+  SharedKernel kernel{};  // if the caller has it already
 };
 
-// The grid that was asked for, if the gate stopped it.
+// An error with the grid that was asked for, if the gate stopped it.
 Result<void> check_gate(const IndirectGate& gate, const Device& device);
 
 // Appends one step, or two where there is a gate.

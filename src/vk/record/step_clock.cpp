@@ -7,7 +7,7 @@
 namespace felsite::vk {
 namespace {
 
-// Two queries for the whole, then two for each step.
+// Two queries for the command buffer, then two for each step.
 constexpr std::uint32_t kBegin = 0;
 constexpr std::uint32_t kEnd = 1;
 std::uint32_t first_query(std::size_t step) { return 2 + 2 * static_cast<std::uint32_t>(step); }

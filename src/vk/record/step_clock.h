@@ -9,11 +9,11 @@
 
 namespace felsite::vk {
 
-// Nothing in it where nothing was measured.
+// Empty where nothing was measured.
 struct DeviceTimes {
   struct Step {
     std::size_t step = 0;
-    std::uint64_t begin_ns = 0;  // after the beginning of all
+    std::uint64_t begin_ns = 0;  // after the beginning of the command buffer
     std::uint64_t ns = 0;
   };
   std::optional<std::uint64_t> total_ns{};
@@ -24,17 +24,17 @@ class StepClock {
  public:
   // One that measures nothing.
   StepClock() = default;
-  // As good as that where the device has no clock.
+  // Measures nothing where the device has no clock.
   static Result<StepClock> make(const Device& device, std::size_t steps, const ObjectName& name);
 
   void begin(CommandWriter& writer) const;
   void end(CommandWriter& writer) const;
-  // Must stand before the steps [first, first + count) each time they run.
+  // Must be recorded before the steps [first, first + count) each time they run.
   void expect(CommandWriter& writer, std::size_t first, std::size_t count) const;
   void step_begins(CommandWriter& writer, std::size_t step) const;
   void step_ends(CommandWriter& writer, std::size_t step) const;
 
-  // Of the steps [first, end). All steps before `end` must have run once.
+  // The times of the steps [first, end). All steps before `end` must have run once.
   Result<DeviceTimes> read(const Device& device, std::size_t first, std::size_t end) const;
 
  private:

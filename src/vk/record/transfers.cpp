@@ -12,7 +12,7 @@ Result<std::unique_ptr<Transfers>> Transfers::make(Memory& memory, WorkQueue& qu
                                                    WorkQueue& compute) {
   std::unique_ptr<Transfers> made(new Transfers(memory, queue, compute));
   const MemoryStrategy& strategy = memory.device().plan().memory;
-  // Then only buffers of the caller need staging, if there will be any.
+  // Only buffers that a caller shares with Felsite need staging then.
   if (strategy.writes_in_place && strategy.reads_in_place) return made;
   for (Piece& piece : made->pieces_) {
     FELSITE_CHECK(made->make_piece(piece));
@@ -70,12 +70,12 @@ Result<Transfers::Piece*> Transfers::next_piece(std::chrono::nanoseconds timeout
   return &piece;
 }
 
-// Uploads may overlap each other: the later one then has to come later.
+// Uploads may overlap each other; the later one must be copied later.
 void Transfers::record(CommandWriter& writer, const Piece& piece, std::span<const Copy> copies,
                        bool is_upload) const {
   using dispatch::Stage;
   using dispatch::StageSet;
-  // What kernels did on another queue is waited for by a semaphore instead.
+  // For kernels on another queue a semaphore does this.
   StageSet earlier = Stage::Transfer;
   if (!has_own_queue()) earlier |= Stage::Compute;
   writer.barrier({.from = earlier, .writes_from = earlier, .to = Stage::Transfer});
@@ -133,7 +133,7 @@ Result<void> Transfers::submit(Piece& piece, std::span<const Copy> copies, bool 
   return {};
 }
 
-// Uploads into one buffer all go the same way, so they keep their order.
+// All uploads into one buffer are written in place, or all are staged, so they keep their order.
 Result<void> Transfers::upload(std::span<const UploadRange> uploads) {
   std::uint64_t total = 0;
   std::vector<UploadRange> staged;
@@ -221,7 +221,7 @@ Result<void> Transfers::download_staged(std::span<const DownloadRange> downloads
     std::uint64_t used = 0;
   };
   Batch current;
-  Batch earlier;  // on the device while the next one is put together
+  Batch earlier;  // being copied by the device while the host collects the next one
   const auto flush = [&]() -> Result<void> {
     if (!current.copies.empty()) {
       FELSITE_CHECK(submit(*current.piece, current.copies, false));

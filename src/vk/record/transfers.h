@@ -21,7 +21,7 @@ struct DownloadRange {
   std::span<std::byte> bytes;
 };
 
-// Usable from many threads; those that need staging memory take turns.
+// Thread-safe; calls that need staging memory take turns.
 class Transfers {
  public:
   // Copies run on `queue`; kernels on `compute`, which may be the same.
@@ -30,7 +30,7 @@ class Transfers {
 
   // Work submitted later sees the bytes; the call does not wait for the device.
   Result<void> upload(std::span<const UploadRange> uploads);
-  // What finished work has left there. One wait for all ranges that fit the staging memory.
+  // Reads what finished work left there, with one wait for all ranges that fit the staging memory.
   Result<void> download(std::span<const DownloadRange> downloads,
                         std::chrono::nanoseconds timeout = kNoTimeout);
 
@@ -73,7 +73,7 @@ class Transfers {
   Memory& memory_;
   WorkQueue& queue_;
   WorkQueue& compute_;
-  std::mutex mutex_;  // of the pieces
+  std::mutex mutex_;  // guards the pieces
   std::array<Piece, 2> pieces_;
   std::size_t turn_ = 0;
   std::atomic<Ticket> last_upload_ = 0;

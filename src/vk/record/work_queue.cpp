@@ -42,8 +42,8 @@ Result<void> WorkQueue::make_timeline() {
   return {};
 }
 
-// With the lock held: one row, to go among those under way. A fence that a thread still waits for
-// is not free.
+// With the lock held: one row, to be moved to those in flight. A fence that a thread still waits
+// for is not free.
 Result<std::list<WorkQueue::Fence>> WorkQueue::free_fence() {
   const DeviceFunctions& functions = device_.functions();
   std::list<Fence> taken;
@@ -110,7 +110,7 @@ Result<Ticket> WorkQueue::submit(std::span<const VkCommandBuffer> commands, cons
   return ticket;
 }
 
-// With the lock held: notes what has ended, and gives back what was kept for it.
+// With the lock held: notes what has ended, and returns what was kept for it.
 WorkQueue::Place WorkQueue::poll() {
   if (timeline_.get() != VK_NULL_HANDLE) {
     std::uint64_t value = 0;
@@ -138,7 +138,7 @@ WorkQueue::Place WorkQueue::poll() {
 }
 
 bool WorkQueue::is_done(Ticket ticket) {
-  Place ended;  // let go without the lock
+  Place ended;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
   if (ticket > done_) ended = poll();
   return ticket <= done_;
@@ -165,7 +165,7 @@ Result<void> WorkQueue::wait(Ticket ticket, std::chrono::nanoseconds timeout) {
       const std::lock_guard lock(mutex_);
       if (lost_) return std::unexpected(device_.error(VK_ERROR_DEVICE_LOST, "finish the work"));
       const auto found = std::ranges::find(fences_, ticket, &Fence::ticket);
-      if (found == fences_.end()) return {};  // seen to end by somebody else
+      if (found == fences_.end()) return {};  // another thread saw it end
       fence = found->fence;
     }
     const VkFence handle = fence->get();
@@ -224,7 +224,7 @@ bool WorkQueue::drain(std::chrono::nanoseconds grace) {
       ended = poll();
       if (done_ >= last) return true;
     }
-    // A wait that fails while there is time says nothing about the work.
+    // A wait that fails before its time says nothing about the work.
     const bool time_is_over = waited || waited.error().code == ErrorCode::Timeout;
     if (time_is_over || left == Clock::duration::zero()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

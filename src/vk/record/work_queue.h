@@ -1,4 +1,4 @@
-// A queue of the device: work goes in, and tickets tell when it is done. Usable from many threads.
+// A queue of the device: a submission gives a ticket, by which its end can be awaited. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,25 @@ inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds:
 
 class WorkQueue {
  public:
-  // Completion is told by one timeline semaphore where the plan has them, else by fences.
-  // `name` outlives it.
+  // Completion is signalled by one timeline semaphore where the plan has them, else by fences.
+  // `name` must outlive the queue.
   static Result<std::unique_ptr<WorkQueue>> make(Device& device, VkQueue queue,
                                                  std::string_view name);
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // One submission. `after` on `other` has ended before it begins; only with timeline semaphores.
+  // One submission, which begins after ticket `after` of `other` has ended; only with timeline
+  // semaphores.
   Result<Ticket> submit(std::span<const VkCommandBuffer> commands, const WorkQueue* other = nullptr,
                         Ticket after = 0);
   bool is_done(Ticket ticket);
-  // Timeout if the work has not ended by then; it goes on.
+  // Timeout if the work has not ended by then; it continues.
   Result<void> wait(Ticket ticket, std::chrono::nanoseconds timeout);
-  // What `wait` says then.
+  // The error of such a wait.
   Error timed_out() const;
-  // Holds what a submission uses when its owner will not wait for it any longer. The place is made
-  // before the submission: once something runs, keeping it must not need memory.
+  // Keeps alive what a submission uses when its owner stops waiting for it. The place is made
+  // before the submission, because keeping must not allocate once something runs.
   struct Kept {
     Ticket ticket = 0;
     std::shared_ptr<void> resources;
@@ -44,7 +45,8 @@ class WorkQueue {
   static Place make_place() { return Place(1); }
   void keep(Ticket ticket, std::shared_ptr<void> resources, Place place) noexcept;
 
-  // Whether a submission, a wait or a look has been told so. Then nothing is submitted any more.
+  // Whether a submission, a wait or a poll reported the device as lost. Nothing is submitted after
+  // that.
   bool is_lost() const { return lost_; }
   Ticket last_ticket();
   std::uint64_t in_flight();
@@ -66,17 +68,17 @@ class WorkQueue {
 
   Device& device_;
   const VkQueue queue_;
-  const std::string_view name_;  // of what it makes
+  const std::string_view name_;  // of the objects it makes
   Owned<VkSemaphore> timeline_;
 
-  // Nothing runs on a lost device: all has ended, but nothing of it well.
+  // On a lost device nothing runs: all submissions count as ended, and as failed.
   std::atomic<bool> lost_ = false;
 
-  std::mutex mutex_;  // of everything below
+  std::mutex mutex_;  // guards everything below
   Ticket last_ = 0;
   Ticket done_ = 0;
-  // Lists, between which rows go without memory being asked for.
-  std::list<Fence> fences_;  // of submissions under way
+  // Lists, because rows move between them without an allocation.
+  std::list<Fence> fences_;  // of submissions in flight
   std::list<Fence> free_fences_;
   Place kept_;
 };

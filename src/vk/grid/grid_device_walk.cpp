@@ -1,7 +1,7 @@
-// A plan whose way only the device can tell: conditions and bounds are in memory, or the trips are
-// too many to record. Each segment stands behind a gate of its own, and behind each segment a small
-// kernel closes its gate and opens the one of the segment that follows. One round is all segments
-// once, in their order; rounds are repeated until the way has ended.
+// Device-resident control flow: conditions and loop bounds are in memory, or there are too many
+// trips to record. Each segment has a gate, and after each segment a small kernel closes its gate
+// and opens that of the next segment. A round is all segments once, in order; rounds are repeated
+// until the walk has ended.
 #include <algorithm>
 
 #include "base/try.h"
@@ -16,15 +16,16 @@ using dispatch::WalkWords;
 constexpr std::size_t kStepsInBlockOfRounds = 256;
 constexpr std::size_t kMostRounds = 32;
 
-class Way {
+class DeviceWalk {
  public:
-  Way(GridSteps& steps, Sequence& out) : steps_(steps), plan_(steps.plan()), out_(out) {}
+  DeviceWalk(GridSteps& steps, Sequence& out) : steps_(steps), plan_(steps.plan()), out_(out) {}
 
   Result<void> add() {
     lay_out();
     FELSITE_CHECK(make_memory());
     if (steps_.compares()) {
-      // The state before the first iteration; that it differs from what was in memory says nothing.
+      // Stores the state before the first iteration. That this differs from old contents is no
+      // change.
       FELSITE_TRY(auto state, steps_.comparisons(slice(changed_at_, 1)));
       std::ranges::move(state, std::back_inserter(out_.prefix));
       FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {slice(changed_at_, 1)}, 1));
@@ -32,7 +33,7 @@ class Way {
     }
     std::vector<KernelStep> round;
     for (std::uint32_t s = 0; s < stops_.size(); ++s) {
-      if (stops_[s].is_passed) continue;
+      if (stops_[s].is_skipped) continue;
       FELSITE_CHECK(add_stop(s, round));
     }
     const std::size_t most = std::min(kMostRounds, steps_.runs_at_once(plan_.segments.size()));
@@ -48,12 +49,13 @@ class Way {
   }
 
  private:
-  // A segment, or the end of an iteration: where its gate lies among the words, and what opens it.
+  // A segment, or the end of an iteration: where its gate is among the words, and the shape that
+  // opens it.
   struct Stop {
     std::uint32_t gate_at = 0;
     std::uint32_t gate_words = 0;
     std::uint32_t shape_at = 0;
-    bool is_passed = false;  // does nothing and leads on to one place: nobody stops there
+    bool is_skipped = false;  // does nothing and has one successor, so the walk skips it
   };
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(plan_.segments.size()); }
@@ -76,9 +78,9 @@ class Way {
     for (std::uint32_t s = 0; s <= end(); ++s) {
       Stop& stop = stops_[s];
       const bool is_end = s == end();
-      stop.is_passed = !is_end && s != 0 && plan_.segments[s].empty &&
+      stop.is_skipped = !is_end && s != 0 && plan_.segments[s].empty &&
                        plan_.segments[s].next.kind == NextSegment::Kind::Go;
-      if (stop.is_passed) continue;
+      if (stop.is_skipped) continue;
       stop.shape_at = static_cast<std::uint32_t>(shapes_.size());
       add_shape(s, is_end);
       stop.gate_words = static_cast<std::uint32_t>(shapes_.size()) - stop.shape_at;
@@ -86,8 +88,8 @@ class Way {
     }
   }
 
-  // One word opens a condition. Else the device reads a grid for each part of each step, and for
-  // the kernel that shows the way on.
+  // With conditional rendering one word is the gate. Else the device reads a grid for each part of
+  // each step, and for the kernel that opens the next gate.
   void add_shape(std::uint32_t s, bool is_end) {
     if (steps_.has_conditions()) {
       shapes_.push_back(1);
@@ -105,7 +107,7 @@ class Way {
   }
 
   Result<void> make_memory() {
-    FELSITE_TRY(auto control, steps_.control(next_word_ * 4, "way"));
+    FELSITE_TRY(auto control, steps_.control(next_word_ * 4, "walk"));
     control_ = std::move(control);
     FELSITE_TRY(shape_words_, steps_.control(shapes_.size() * 4, "shapes"));
     FELSITE_CHECK(shape_words_->write(0, std::as_bytes(std::span(shapes_))));
@@ -124,9 +126,9 @@ class Way {
     return {control_, std::uint64_t{at} * 4, words * 4};
   }
 
-  // Where the way to a segment really leads.
+  // The first stop from a segment on that is not skipped.
   std::uint32_t stop_of(std::uint32_t segment) const {
-    while (segment != end() && stops_[segment].is_passed)
+    while (segment != end() && stops_[segment].is_skipped)
       segment = plan_.segments[segment].next.yes;
     return segment;
   }
@@ -143,11 +145,11 @@ class Way {
       iteration.trip_words = slice(trips_at_, plan_.trip_count);
       iteration.choices = slice(choices_at_, plan_.choice_words);
       FELSITE_TRY(auto segment, steps_.segment(s, iteration));
-      segment.counts_as_launch = false;  // the way counts those that ran
+      segment.counts_as_launch = false;  // the walk counts those that ran
       steps.push_back(std::move(segment));
     }
-    FELSITE_TRY(auto way, is_end ? iteration_end() : way_on(s));
-    steps.push_back(std::move(way));
+    FELSITE_TRY(auto next, is_end ? iteration_end() : next_segment(s));
+    steps.push_back(std::move(next));
     put_behind_gate(s, std::move(steps), round);
     return {};
   }
@@ -181,29 +183,28 @@ class Way {
     return p;
   }
 
-  void lead_to(Parameters& p, std::uint32_t segment, bool yes) const {
+  void set_target(Parameters& p, std::uint32_t segment, bool yes) const {
     const Stop& stop = stops_[stop_of(segment)];
     p[yes ? WalkParameters::YesAt : WalkParameters::NoAt] = stop.gate_at;
     p[yes ? WalkParameters::YesWords : WalkParameters::NoWords] = stop.gate_words;
     p[yes ? WalkParameters::YesShape : WalkParameters::NoShape] = stop.shape_at;
   }
 
-  std::vector<BufferSlice> way_buffers() const {
+  std::vector<BufferSlice> control_buffers() const {
     std::vector<BufferSlice> buffers;
-    buffers.reserve(
-        3);  // the end of an iteration may add one, and g++ 14 warns where that has to move them
+    buffers.reserve(3);  // the end of an iteration may add one; without this g++ 14 warns
     buffers.push_back(BufferSlice{shape_words_, 0, shapes_.size() * 4});
     buffers.push_back(slice(0, next_word_));
     return buffers;
   }
 
-  Result<KernelStep> way_on(std::uint32_t s) {
+  Result<KernelStep> next_segment(std::uint32_t s) {
     Parameters p = parameters_of(s);
     const NextSegment& next = plan_.segments[s].next;
     const bool ends = next.kind == NextSegment::Kind::End;
     p[WalkParameters::Kind] = static_cast<std::uint32_t>(ends ? NextSegment::Kind::Go : next.kind);
-    lead_to(p, ends ? end() : next.yes, true);
-    lead_to(p, ends ? end() : next.no, false);
+    set_target(p, ends ? end() : next.yes, true);
+    set_target(p, ends ? end() : next.no, false);
     if (next.kind != NextSegment::Kind::Go && !ends) {
       const GridFork& fork = plan_.forks[next.fork];
       p[WalkParameters::ChoiceAt] = choices_at_ + fork.choice;
@@ -212,13 +213,13 @@ class Way {
         p[WalkParameters::EndAt] = ends_at_ + fork.trip;
       }
     }
-    return steps_.runtime_step(GridKernel::NextSegment, way_buffers(), 1, p);
+    return steps_.runtime_step(GridKernel::NextSegment, control_buffers(), 1, p);
   }
 
   Result<KernelStep> iteration_end() {
     Parameters p = parameters_of(end());
-    lead_to(p, 0, true);
-    std::vector<BufferSlice> buffers = way_buffers();
+    set_target(p, 0, true);
+    std::vector<BufferSlice> buffers = control_buffers();
     GridKernel kind =
         steps_.compares() ? GridKernel::IterationEndChanged : GridKernel::IterationEndCounted;
     if (const auto flag = steps_.flag()) {
@@ -253,6 +254,8 @@ class Way {
 
 }  // namespace
 
-Result<void> add_way(GridSteps& steps, Sequence& sequence) { return Way(steps, sequence).add(); }
+Result<void> add_device_walk(GridSteps& steps, Sequence& sequence) {
+  return DeviceWalk(steps, sequence).add();
+}
 
 }  // namespace felsite::vk
