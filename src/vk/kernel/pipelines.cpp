@@ -227,7 +227,11 @@ void Pipelines::save() {
     if (!wrong.empty() && !has_warned_.exchange(true)) dispatch::warn(wrong);
     return {};
   });
-  if (!written && !has_warned_.exchange(true)) dispatch::warn(to_string(written.error()));
+  if (written || has_warned_.exchange(true)) return;
+  // Where there is no memory for the whole text, its message has to do.
+  const Error& error = written.error();
+  if (base::best_effort([&] { dispatch::warn(to_string(error)); })) return;
+  dispatch::warn(error.message);
 }
 
 Result<Bytes> Pipelines::data_of(VkPipelineCache cache) const {
