@@ -102,7 +102,7 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment) {
   return host_memory::allocate(bytes, static_cast<std::size_t>(alignment),
                                __builtin_return_address(0));
 }
-// A sanitizer has those of its own otherwise, which do not go with the ones to free memory below.
+// A sanitizer would otherwise bring its operators new, which do not match the deletes below.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return host_memory::allocate(bytes, 0, __builtin_return_address(0));

@@ -10,13 +10,13 @@
 
 namespace host_memory {
 
-// Of an allocation: what stands on the stack from there up to the test, as a hash.
+// The place of an allocation: a hash of the stack from there up to the test.
 using Place = std::uint64_t;
 
 struct Faults {
   long fail_at = -1;          // the allocation to fail, from 0 on; -1: none
   bool stays = false;         // all later ones fail too, until `pause`
-  bool notes_places = false;  // `places` will tell
+  bool notes_places = false;  // for `places`
 };
 
 // From now on Felsite's allocations are counted, on all threads. Those of tests, of the standard
@@ -28,7 +28,7 @@ void go_on();
 // How many there were.
 long end();
 bool has_failed();
-// Of each allocation, in order. After `end`.
+// The place of each allocation, in order. Valid after `end`.
 std::vector<Place> places();
 
 }  // namespace host_memory

@@ -14,7 +14,7 @@
 namespace host_memory {
 namespace {
 
-// Ask: the caller of the function tells. Templates and inline functions are everybody's.
+// Ask: the function's caller decides. Templates and inline functions may belong to anybody.
 enum class Whose : std::uint8_t { Felsite, Test, Ask };
 
 struct Function {

@@ -12,7 +12,7 @@ struct Caller {
   std::uint64_t place = 0;  // a hash of the stack, if it was asked for
 };
 
-// Reads the symbols, which takes memory of its own. Before the first `caller`.
+// Reads the symbols, which allocates. Must run before the first `caller`.
 void read_symbols();
 // `immediate` is the address that the operator new returns to.
 Caller caller(const void* immediate, bool with_place);

@@ -24,7 +24,7 @@ struct CachePlace {
 };
 CachePlace* cache_place = nullptr;  // of the walk under way; Subject::open is a plain function
 
-// Whatever the last run left is spoilt again before the next opens.
+// What the last run left is spoiled again before the next one opens.
 Result<std::unique_ptr<Backend>> open_beside_odd_file(const Scenario&) {
   host_memory::pause();
   std::filesystem::remove_all(cache_place->file);

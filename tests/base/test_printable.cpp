@@ -1,4 +1,4 @@
-// Text of others on a terminal: what stays and what is escaped.
+// Foreign text on a terminal: what stays and what is escaped.
 #include <doctest/doctest.h>
 
 #include <string>

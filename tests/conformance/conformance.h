@@ -28,7 +28,7 @@ struct Tested {
 const Tested& tested_choice();
 inline bool on_vulkan() { return tested_choice().backend == "vulkan"; }
 
-// A backend of one's own, for tests that end it.
+// A separate backend, for tests that shut it down.
 std::unique_ptr<Backend> make_tested();
 // One for all others: opening a device takes a while.
 Backend& tested();

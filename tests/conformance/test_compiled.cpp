@@ -1,4 +1,4 @@
-// Programs made ready once: the same bits as a dispatch, one at a time, in batches, on resident
+// Programs compiled once: the same bits as a dispatch, one at a time, in batches, on resident
 // buffers.
 #include "conformance/conformance.h"
 
@@ -96,7 +96,9 @@ TEST_CASE("a compiled program on resident buffers") {
   CHECK(code_of(pipeline->dispatch_resident(forged)) == ErrorCode::InvalidHandle);
 }
 
-TEST_CASE("a compiled program on two sets of resident buffers in turn makes nothing anew") {
+TEST_CASE(
+    "a compiled program on two sets of resident buffers in turn allocates and records nothing "
+    "again") {
   const OnDevice x(Words(10, 1));
   const OnDevice y(Words(10, 2));
   const auto pipeline = compiled(kAdd);
@@ -116,7 +118,7 @@ TEST_CASE("a compiled program on two sets of resident buffers in turn makes noth
   CHECK(x.words() == Words(10, 76));
 }
 
-TEST_CASE("what a recording or a pipeline used is given back when it is freed") {
+TEST_CASE("what a recording or a pipeline used is released when it is freed") {
   constexpr std::size_t kCount = std::size_t{1} << 18;
   const auto backend = make_tested();
   const ir::Program add = valid_program(kAdd);

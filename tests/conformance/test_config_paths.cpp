@@ -303,7 +303,7 @@ TEST_CASE("every field of the configuration means the same on every path") {
   }
 }
 
-TEST_CASE("a choice that is none is refused on every path, whatever the program") {
+TEST_CASE("an unknown enum value is refused on every path, whatever the program") {
   const DispatchConfig none_of_them[] = {
       with([](auto& c) { c.grid_sync = static_cast<GridSync>(77); }),
       with([](auto& c) { c.grid_sync = static_cast<GridSync>(4); }),

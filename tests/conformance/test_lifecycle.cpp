@@ -76,9 +76,9 @@ TEST_CASE("a shutdown frees everything, and every later call says so") {
   CHECK(code_of(pipeline->dispatch({Bytes(4)})) == failed);
   CHECK(code_of(pipeline->dispatch_resident(resources)) == failed);
   CHECK(code_of(recorded->run_into(slots)) == failed);
-  // Who shuts down twice has what he wanted.
+  // A second shutdown succeeds.
   must(backend->shutdown());
-  // What it was can still be asked.
+  // Its identity can still be queried.
   CHECK(backend->id() == tested_choice().backend);
   CHECK(!backend->device_profile().name.empty());
 }

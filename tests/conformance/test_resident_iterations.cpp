@@ -87,7 +87,8 @@ TEST_CASE("iterations on resident buffers end when nothing changes, and are coun
   }
 }
 
-TEST_CASE("a second run of the same iterations on the same buffers makes nothing anew") {
+TEST_CASE(
+    "a second run of the same iterations on the same buffers allocates and records nothing again") {
   FELSITE_SKIP_IF(!on_vulkan(), "the reference records nothing");
   const OnDevice x(Words(21, 1));
   const OnDevice flag(Words{0});

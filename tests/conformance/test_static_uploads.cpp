@@ -1,4 +1,4 @@
-// Static uploads: by the calls of the backend, and with budgets of the tests' own.
+// Static uploads: by the calls of the backend, and with budgets that the tests choose.
 #include "conformance/conformance.h"
 #include "dispatch/contract/static_uploads.h"
 
@@ -12,7 +12,7 @@ Bytes filled(std::size_t count, unsigned value) {
   return Bytes(count, static_cast<std::byte>(value));
 }
 
-// Lets go of all that a cache keeps when its test ends.
+// Releases all that a cache keeps when its test ends.
 class OwnCache {
  public:
   // Beside the backend's own: the backend does not know these buffers.
@@ -112,7 +112,7 @@ TEST_CASE("nothing, and payloads of no bytes") {
   must(tested().release_static_uploads(uploads));
 }
 
-TEST_CASE("what is let go stays within the budget, the last used longest") {
+TEST_CASE("what is released stays within the budget, the last used longest") {
   OwnCache own(100);
   const MetricSnapshot before = tested().metric_snapshot();
   CHECK(!own.has(filled(40, 1)));
@@ -131,7 +131,7 @@ TEST_CASE("what is let go stays within the budget, the last used longest") {
   CHECK(tested().metric_snapshot().resident_bytes == before.resident_bytes);
 }
 
-TEST_CASE("what is held is never let go of, whatever the budget") {
+TEST_CASE("what is held is never evicted, whatever the budget") {
   OwnCache own(50);
   const StaticUploads held = own.acquire(filled(40, 1));
   CHECK(held.retained);

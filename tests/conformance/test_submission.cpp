@@ -122,7 +122,7 @@ TEST_CASE("a recording runs often, with fresh bytes or those it was recorded wit
 }
 
 // A backend may put several runs together, and what is left over elsewhere.
-TEST_CASE("a block runs as often as it is told, also where that is often") {
+TEST_CASE("a block runs as often as its count says, also where that is often") {
   for (const std::uint32_t count : {2u, 85u, 86u, 255u, 256u, 257u, 300u, 513u, 1000u}) {
     CAPTURE(count);
     const OnDevice x(Words(4, 1));

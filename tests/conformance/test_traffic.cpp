@@ -8,7 +8,7 @@ using namespace felsite::test;
 
 namespace {
 
-// Copies between queues are submissions of their own.
+// Copies between queues are separate submissions.
 bool on_one_queue() {
   return tested_choice().mask.find("transfer_queue") == std::string::npos ||
          tested_choice().mask.find("-transfer_queue") != std::string::npos;

@@ -239,7 +239,7 @@ TEST_CASE("a segment takes parameters from outside") {
   const auto kernel = codegen::lower(segment, device_mask());
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   CHECK(validation_message(kernel->words) == "");
-  // They may be too many to push, and are then in a buffer of their own.
+  // They may be too many to push, and are then in a separate buffer.
   CHECK(kernel->buffers == std::vector<codegen::BufferBinding>{{1, 0, true}});
   const Bytes x = bytes_of(counting(4, 1));
   const Bytes position = bytes_of(counting(40));

@@ -107,7 +107,7 @@ TEST_CASE("a dispatch with no iteration to run does nothing") {
 }
 
 TEST_CASE(
-    "every iteration starts anew: variables, workgroup memory, copies, and who has returned") {
+    "every iteration starts afresh: variables, workgroup memory, copies, and who has returned") {
   check_iterations(R"(program anew workgroup(16) {
   readwrite control: u32[4];
   readwrite x: u32[];
@@ -206,7 +206,7 @@ TEST_CASE("a trap ends the iterations") {
 
 namespace {
 
-// Each invocation walks so many steps as it is told, in loops whose trips nobody knows before.
+// Each invocation takes as many steps as its input says, in loops with unknown trip counts.
 constexpr std::string_view kWalk = R"(program walk workgroup({}) {{
   readwrite control: u32[4];
   readonly trips: u32[];
@@ -302,7 +302,7 @@ TEST_CASE("iterations without loops have most of the budget for themselves") {
   CHECK(dispatches == (device_mask().loop_budget != 0 ? 4 : 1));
 }
 
-TEST_CASE("loops that nobody can count leave a dispatch one iteration") {
+TEST_CASE("loops with unknown trip counts limit a dispatch to one iteration") {
   const std::uint32_t dispatches = check_iterations(R"(program ops workgroup(8) {
   readwrite control: u32[4];
   readwrite x: u32[];

@@ -218,7 +218,7 @@ TEST_CASE("a smaller workgroup size, specialized into the finished module") {
 )");
   auto kernel = lower_valid(program, device_mask());
   REQUIRE(kernel.has_value());
-  // A loop budget was reckoned with the size; the few trips here fit it either way.
+  // The loop budget was planned for this size; the few trips here fit it either way.
   CHECK(kernel->workgroup_size_is_fixed == (device_mask().loop_budget != 0));
   // What vkCreateComputePipelines does with the constant of id 0: its default becomes another.
   constexpr std::uint32_t kSpecConstant = 4u << 16 | 50u;

@@ -137,7 +137,7 @@ void check_casts(const codegen::Capabilities& mask) {
       CAPTURE(ir::info(from).name);
       CAPTURE(ir::info(to).name);
       const std::string_view name = ir::info(to).name;
-      // A load widens a narrow integer; cut again it is of its own type.
+      // A load widens a narrow integer; truncated, it has the narrow type again.
       const std::string x =
           ir::kNarrowTypes.has(from) ? fmt::format("{}(x)", ir::info(from).name) : std::string("x");
       check_expression(mask, {from}, to, fmt::format("{}({})", name, x));

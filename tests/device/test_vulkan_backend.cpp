@@ -125,7 +125,7 @@ TEST_CASE("an indirect grid is read from the input") {
   check_as_reference(text, {bytes_of(Words{9, 2, 3, 2})}, on_grid(1));
 }
 
-TEST_CASE("a flag is zero before the only iteration, and tells whether it converged") {
+TEST_CASE("a flag is zero before the only iteration, and says whether it converged") {
   const ir::Program program = valid_program(
       "program p workgroup(1) { readwrite f: u32[2]; readonly set: u32[1]; output o: u32[1];"
       " o[0] = f[0]; if set[0] != 0 { f[1] = 1; } }");
@@ -190,7 +190,7 @@ TEST_CASE("identity and profile") {
   const auto ops = backend.supported_ops();
   const auto has = [&](std::string_view name) { return std::ranges::find(ops, name) != ops.end(); };
   CHECK(has(info(ir::ExprKind::Atomic).name));
-  // Of one rank; of several they need a component of its own, which `collectives` would tell.
+  // With one rank. Several ranks need a separate component, which `collectives` would report.
   CHECK(has(info(ir::NodeKind::AllReduce).name));
 }
 

@@ -1,4 +1,4 @@
-// Features of the device masked off, one by one: the same bytes by another way.
+// Features of the device masked off, one by one: the same bytes by another lowering.
 #include "support/on_device.h"
 #include "support/program_generator.h"
 

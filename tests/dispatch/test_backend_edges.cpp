@@ -32,7 +32,7 @@ TEST_CASE("no time at all, or less, is a Timeout") {
 }
 
 TEST_CASE("the timeout holds for large workgroups with costly loop bodies") {
-  // A trip of this loop is millions of operations: looking at the clock every so many trips is
+  // A trip of this loop is millions of operations: checking the clock every so many trips is
   // not enough.
   std::string text =
       "program p workgroup(65536) { output o: f32[65536]; let x = f32(local.x);\n"
@@ -218,7 +218,7 @@ TEST_CASE("the largest workgroup runs") {
   CHECK(out == counting(65536));
 }
 
-TEST_CASE("a fixpoint with an indirect grid reads it anew in each iteration") {
+TEST_CASE("a fixpoint with an indirect grid reads it again in each iteration") {
   DispatchConfig config;
   config.fixpoint_iterations = 3;
   config.convergence.kind = Convergence::Kind::None;

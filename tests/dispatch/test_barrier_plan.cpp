@@ -212,7 +212,7 @@ TEST_CASE("sections without steps") {
         "epilogue 1: compute! -> compute\n");
 }
 
-TEST_CASE("ranges are told apart, however they overlap") {
+TEST_CASE("ranges are distinguished, however they overlap") {
   // A halo exchange: each half reads one byte of the other's.
   CHECK(planned_line({step_of({writes(1, 0, 32)}), step_of({writes(1, 32, 64)}),
                       step_of({reads(1, 0, 33), writes(2, 0, 32)}),

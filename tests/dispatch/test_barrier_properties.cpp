@@ -165,7 +165,7 @@ TEST_CASE("every plan is well formed") {
       CHECK(last < place);
       last = place;
       CHECK(barrier.before <= steps_in(sample.sequence, barrier.section));
-      // Only the way from the prologue into a block that repeats has to end a section.
+      // Only the transition from the prologue into a repeated block has to end a section.
       if (barrier.before == steps_in(sample.sequence, barrier.section)) {
         CHECK(barrier.section == Section::Prologue);
         CHECK(sample.sequence.count > 1);

@@ -48,7 +48,7 @@ TEST_CASE("the table of docs/tool.md is the table in the code") {
   }
 }
 
-TEST_CASE("the library reads no variable of its own anywhere else") {
+TEST_CASE("the library reads its environment variables nowhere else") {
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(FELSITE_SOURCE_DIR "/src")) {
     CAPTURE(entry.path().string());

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "felsite/explain.h"
-#include "felsite/text.h"
+#include "support/parse.h"
 
 using namespace felsite;
 
@@ -20,16 +20,10 @@ DeviceProfile small_device() {
   return device;
 }
 
-ir::Program program_of(std::string_view text) {
-  auto program = ir::parse(text);
-  REQUIRE(program.has_value());
-  return *program;
-}
-
 Explanation explained(std::string_view text, const DispatchConfig& config = {},
                       const ExplainInputs& inputs = {},
                       const DeviceProfile& device = small_device()) {
-  const auto explanation = explain(program_of(text), config, inputs, device);
+  const auto explanation = explain(test::parsed(text), config, inputs, device);
   if (!explanation) FAIL(to_string(explanation.error()));
   return *explanation;
 }
@@ -138,7 +132,7 @@ TEST_CASE("what runs as one dispatch has native barriers, and nothing that only 
   CHECK(!to_html(one).contains("Barriers between launches"));
 }
 
-TEST_CASE("a loop in a loop tells its trips each time and in all") {
+TEST_CASE("a nested loop shows its trips per entry and in total") {
   const auto text_of = [](std::string_view inner) {
     return to_text(explained(
         fmt::format("program p workgroup(4) {{ readwrite x: u32[8]; let i = invocation.x;"
@@ -153,7 +147,7 @@ TEST_CASE("a loop in a loop tells its trips each time and in all") {
   CHECK(text_of("0..a").contains("repeat b in 0..a: 6 trips in all, begun 3 times\n"));
 }
 
-TEST_CASE("the lines of the source tell their segments and grid barriers") {
+TEST_CASE("the lines of the source show their segments and grid barriers") {
   constexpr std::string_view text =
       "// a comment\n"
       "program p workgroup(4) {\n"
@@ -309,7 +303,7 @@ TEST_CASE("branches are in the tree with their condition, and who decides it") {
   CHECK(!e.traffic.split_up.bytes);
 }
 
-TEST_CASE("convergence tells which buffers are reported and which are compared") {
+TEST_CASE("convergence says which buffers are reported and which are compared") {
   constexpr std::string_view text =
       "program p workgroup(64) { readwrite x: u32[256]; readwrite y: u32[256];"
       " let i = invocation.x; x[i] = max(x[i], y[i]); gridsync; atomic_max(y[255 - i], x[i]); }";
@@ -339,7 +333,7 @@ TEST_CASE("a plain program is one dispatch") {
 }
 
 TEST_CASE("errors are those of a dispatch") {
-  const ir::Program three = program_of(kThree);
+  const ir::Program three = test::parsed(kThree);
   const auto code = [&](const DispatchConfig& config, const ExplainInputs& inputs) {
     const auto result = explain(three, config, inputs, small_device());
     return result ? ErrorCode::Unknown : result.error().code;

@@ -1,4 +1,4 @@
-// The one rule for the grid that nobody named.
+// The rule for the grid of a dispatch that gives none.
 #include <doctest/doctest.h>
 
 #include <random>

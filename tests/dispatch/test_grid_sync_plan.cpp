@@ -1,4 +1,4 @@
-// How programs are cut at grid barriers: segments, ways, tables of buffers, what lives across.
+// How programs are cut at grid barriers: segments, control flow, buffer tables, live values.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ TEST_CASE("grid sync plan: tables say what each segment does with a buffer, and 
   const GridSyncPlan plan = plan_of(body(
       "o[0] = y[0]; gridsync; o[1] = x[1]; gridsync; x[2] = 5; gridsync; x[3] = o[3] + len(y);"));
   REQUIRE(plan.segments.size() == 4);
-  // Nothing has written the output: it is zeros. Then it is handed on, for slots must survive.
+  // Nothing has written the output yet: it is zeros. Then its slots must survive.
   CHECK(access_of(plan.segments[0], "o") == ir::Access::WriteOnly);
   CHECK(access_of(plan.segments[0], "y") == ir::Access::ReadOnly);
   CHECK_FALSE(access_of(plan.segments[0], "x").has_value());
@@ -149,7 +149,7 @@ TEST_CASE("grid sync plan: what changes in between is spilled, in as few words a
   CHECK(plan_of(body("let v = atomic_add(x[0], 1); gridsync; o[invocation.x] = v;")).spill_words ==
         1);
   CHECK(plan_of(body("let v = 1; if y[0] == 3 { v = 2; } gridsync; o[0] = v;")).spill_words == 1);
-  // Not alive: assigned anew before anybody reads it, or never read.
+  // Not live: assigned again before it is read, or never read.
   CHECK(plan_of(body("let v = x[0]; x[0] = v; gridsync; v = 7; o[0] = v;")).spill_words == 0);
   CHECK(plan_of(body("let v = x[0]; x[0] = v; gridsync; o[0] = 1;")).spill_words == 0);
   // Wide values take two words, and 33 bools as well.
@@ -173,7 +173,9 @@ TEST_CASE("grid sync plan: values that are never alive together share their plac
   CHECK(plan.spill_words == 1);
 }
 
-TEST_CASE("grid sync plan: a return is asked for again where that can be done, else remembered") {
+TEST_CASE(
+    "grid sync plan: the condition of a return is evaluated again where possible, else "
+    "remembered") {
   const GridSyncPlan guard = plan_of(
       body("let i = invocation.x; if i >= len(x) { return; } x[i] = 1; gridsync; x[i] = 2;"));
   CHECK(guard.spill_words == 0);
@@ -221,7 +223,7 @@ TEST_CASE("grid sync plan: workgroup memory is kept where it is read again, and 
                     statements));
   };
   CHECK(with("t[local.x] = 1; gridsync; x[invocation.x] = t[3 - local.x];").kept.size() == 1);
-  // Filled anew before anybody sees it.
+  // Filled again before anything reads it.
   CHECK(
       with("t[local.x] = 1; barrier; x[0] = t[1]; gridsync; t[local.x] = 2; barrier; x[1] = t[2];")
           .kept.empty());

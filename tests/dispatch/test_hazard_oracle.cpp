@@ -48,7 +48,7 @@ void check_one(const SequencePlan& sequence, const std::vector<PlannedBarrier>& 
   CHECK(to_string(hazards[0], sequence) == expected);
 }
 
-// The slow way: all steps and barriers in a row, and every pair of accesses with all that stands
+// By brute force: all steps and barriers in a row, and every pair of accesses with all that stands
 // between them.
 class Pairwise {
  public:
@@ -226,7 +226,7 @@ TEST_CASE("a block against its own next run") {
   CHECK(find_hazards(sequence, {{between_kernels(Section::Prologue, 0)}}).size() == 3);
 }
 
-TEST_CASE("a block that runs no times is not there, nor are its barriers") {
+TEST_CASE("a block that runs zero times does not exist, nor do its barriers") {
   SequencePlan sequence{{kernel({}, {1})}, {kernel({}, {1})}, 0, {kernel({1}, {})}};
   CHECK(find_hazards(sequence, {}).size() == 1);
   CHECK(find_hazards(sequence, {{between_kernels(Section::Block, 0)}}).size() == 1);

@@ -1,4 +1,4 @@
-// What the reference keeps: programs made ready, and resident memory within its limit.
+// What the reference keeps: prepared programs, and resident memory within its limit.
 #include <doctest/doctest.h>
 
 #include "dispatch/reference/reference_programs.h"

@@ -67,7 +67,7 @@ TEST_CASE("handles of other tables, and made-up ones, name nothing") {
   CHECK(refused(table, {own.backend, UINT32_MAX, UINT32_MAX}) == ErrorCode::InvalidHandle);
 }
 
-TEST_CASE("removals tell when a handle may have become invalid") {
+TEST_CASE("removals report when a handle may have become invalid") {
   Table table;
   const ResidentHandle a = add(table, 1);
   const std::uint64_t before = table.removals();

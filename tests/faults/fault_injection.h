@@ -12,8 +12,8 @@
 
 namespace felsite::test {
 
-// Nothing runs on a lost device, but this one is well: what is freed because of the fault must not
-// be in use.
+// Nothing runs on a lost device, but this one still works: what is freed because of the fault must
+// not be in use.
 struct IdleFunctions {
   PFN_vkDeviceWaitIdle device = nullptr;
   PFN_vkQueueWaitIdle queue = nullptr;
@@ -29,7 +29,7 @@ void let_work_end(First first) {
 }
 
 // A function that counts, fails if it has to, and else calls the real one. `Place` is where it is
-// put, and tells functions of the same type apart. `made`: objects, negative where it destroys.
+// put, and distinguishes functions of the same type. `made`: objects, negative where it destroys.
 template <auto Place, class R, class... Args>
 auto stand_in(R(VKAPI_PTR* real)(Args...), const char* name, int made) -> R(VKAPI_PTR*)(Args...) {
   static R(VKAPI_PTR * original)(Args...) = nullptr;

@@ -74,7 +74,7 @@ struct FaultState {
   ObjectCounts alive_by_kind;
   std::vector<std::string> log;  // of the calls that can fail, in order
   std::vector<std::vector<FaultKind>> kinds;
-  // Of the whole process: what can be made to fail, and what was.
+  // What can be made to fail in the whole process, and what was made to.
   FunctionNames injectable;
   FunctionNames made_to_fail;
 };

@@ -47,8 +47,8 @@ void recover(vk::VulkanBackend& backend, const Result<void>& done) {
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == ErrorCode::DeviceLost);
   } else {
-    // The call was only a look whether something has ended: the next one that needs the device
-    // finds out, or it was a look without consequence.
+    // The call only polled whether something has ended: the next one that needs the device
+    // finds out, or the poll had no consequence.
     state.stays_lost = false;
     const auto next = run_small_dispatch(backend);
     if (!next) CHECK(next.error().code == ErrorCode::DeviceLost);
@@ -150,8 +150,8 @@ AtRest at_rest(vk::VulkanBackend& backend) {
   REQUIRE(engine.has_value());
   (*engine)->recordings().clear();
   AtRest rest{.figures = backend.metric_snapshot(), .objects = fault_state().alive_by_kind};
-  // How many blocks the allocator takes depends on what failed before; of its bytes the figures
-  // tell. How many fences are needed depends on when work ends.
+  // How many blocks the allocator takes depends on what failed before; the figures report its
+  // bytes. How many fences are needed depends on when work ends.
   rest.objects.erase("Memory");
   rest.objects.erase("Fence");
   return rest;

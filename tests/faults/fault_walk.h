@@ -14,7 +14,7 @@
 
 namespace felsite::test {
 
-// A device of its own for each fault: what earlier work cached would hide calls.
+// Each fault gets a new device, because what earlier work cached would hide calls.
 Result<std::unique_ptr<vk::VulkanBackend>> open_with_faults(
     const std::string& mask, const std::optional<std::filesystem::path>& cache);
 

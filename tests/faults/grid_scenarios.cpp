@@ -41,7 +41,7 @@ const ir::Program& spread_by_flag() {
   return program;
 }
 
-// Only the device knows how often the loop goes round.
+// Only the device knows the loop's trip count.
 const ir::Program& rounds_in_buffer() {
   static const ir::Program program = program_of(R"(program rounds_in_buffer workgroup(4) {
     readonly rounds: u32[1];

@@ -178,7 +178,7 @@ Result<void> indirect(Backend& backend) {
   return expect(words_of(outputs[0]) == Words{6});
 }
 
-// A block that the host submits bit by bit, in a line at last, and whose steps the device skips
+// A block that the host submits in growing parts, and whose steps the device skips
 // when they have run seven times.
 Result<void> run_watched(vk::Engine& engine, bool measured) {
   static const ir::Program decide = program_of(

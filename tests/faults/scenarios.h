@@ -26,7 +26,7 @@ struct Scenario {
   bool has_no_timeouts = false;
   // What one dispatch of the device takes, on each axis.
   std::uint32_t most_workgroups = UINT32_MAX;
-  // It looks into the Vulkan backend, or asks for what only that one has.
+  // It inspects the Vulkan backend, or needs what only that one has.
   bool needs_device = false;
   // Each call fails with one of its results, not with all of them.
   bool takes_long = false;
@@ -36,7 +36,7 @@ struct Scenario {
 std::vector<Scenario> scenarios();
 std::vector<Scenario> grid_scenarios();
 
-// The shortest dispatch: for a look whether the backend works.
+// The shortest dispatch, to see whether the backend works.
 Result<void> run_small_dispatch(Backend& backend);
 
 }  // namespace felsite::test

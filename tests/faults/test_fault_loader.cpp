@@ -10,7 +10,7 @@ using namespace felsite::test;
 
 namespace {
 
-// An instance of its own, a device, a dispatch, and all of it closed again.
+// Opens a separate instance and a device, dispatches once, and closes all of it again.
 Result<void> use_instance(int fail_at, FaultKind kind) {
   begin_faults(fail_at, kind);
   auto backend =

@@ -47,7 +47,7 @@ int fail_together(const std::string& mask, int fail_at, FaultKind kind) {
     ++errors;
     const Error& error = result.error();
     CHECK_FALSE(error.fix.empty());
-    // A wait that timed out leaves its buffers in use, which others are then told.
+    // A wait that timed out leaves its buffers in use, and other calls then report that.
     const bool is_typed = error.code == ErrorCode::DeviceOutOfMemory ||
                           error.code == ErrorCode::KernelCompileFailed ||
                           error.code == ErrorCode::Timeout;

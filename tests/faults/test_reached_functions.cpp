@@ -24,7 +24,7 @@ const FunctionNames& never_called() {
   static const FunctionNames names{
       // Felsite has no images; the allocator wants their functions all the same.
       "vkCreateImage", "vkBindImageMemory", "vkBindImageMemory2", "vkBindImageMemory2KHR",
-      // Loaded under both names for callers that there may be; work goes by vkQueueSubmit.
+      // Loaded under both names for other callers; the library submits with vkQueueSubmit.
       "vkSignalSemaphore", "vkSignalSemaphoreKHR", "vkQueueSubmit2", "vkQueueSubmit2KHR",
       // Felsite waits for what it submitted; tests wait for all that a driver does.
       "vkDeviceWaitIdle", "vkQueueWaitIdle",
@@ -35,7 +35,7 @@ const FunctionNames& never_called() {
 
 // Replaced, and not reached on this device.
 FunctionNames not_reached() {
-  // The allocator calls it only for bindings with extensions of their own, which nobody asks for.
+  // The allocator calls it only for bindings with extension structs, which nobody asks for.
   FunctionNames names{"vkBindBufferMemory2"};
   // Where validation is not wanted nobody looks for layers, and without it no messenger is made.
   if (dispatch::environment(dispatch::Variable::Validation).value_or("0") == "0") {
@@ -102,7 +102,7 @@ namespace felsite::test {
 namespace {
 
 std::vector<std::string> not_all_failed() {
-  if (std::getenv("FELSITE_FAULTS_SCENARIO") != nullptr) return {};  // then most have not
+  if (std::getenv("FELSITE_FAULTS_SCENARIO") != nullptr) return {};  // then most are not reached
   std::vector<std::string> lines;
   const FunctionNames expected = without(fault_state().injectable, not_reached());
   const FunctionNames& failed = fault_state().made_to_fail;

@@ -25,7 +25,7 @@ namespace felsite::test {
 bool on_vulkan();
 // One for all tests: opening a device takes a while.
 Backend& tested();
-// Of the tested device; the reference has them all.
+// The features of the tested device; the reference has them all.
 bool tested_has(codegen::Feature feature);
 
 struct Form {

@@ -107,7 +107,7 @@ inline std::uint32_t largest_finite(const Words& distance) {
   return largest;
 }
 
-// Of each node the smallest that it is connected to: nodes in rising order claim what they reach.
+// For each node the smallest one connected to it: nodes in rising order claim what they reach.
 inline Words smallest_connected(const Graph& graph) {
   Words smallest(graph.nodes, kFar);
   const std::vector<Words> neighbours = graph.neighbours();

@@ -1,4 +1,4 @@
-// What a caller can do wrong: one typed error that says how to mend it, the same in every form,
+// What a caller can do wrong: one typed error that says how to fix it, the same in every form,
 // before anything runs.
 #include <chrono>
 
@@ -30,7 +30,7 @@ void check_fails(const std::vector<Bytes>& inputs, const DispatchConfig& config,
 
 }  // namespace
 
-TEST_CASE("a grid barrier that not all invocations come to is an invalid program") {
+TEST_CASE("a grid barrier that not all invocations reach is an invalid program") {
   for (const char* body :
        {"if invocation.x > 3 { gridsync; }", "if x[invocation.x] > 3 { gridsync; }",
         "loop k in 0..local.x { gridsync; }", "if workgroup_id.x == 0 { gridsync; }",

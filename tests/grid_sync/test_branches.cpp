@@ -56,7 +56,7 @@ TEST_CASE("an else-if chain with barriers in some of its arms") {
   check_branches(text, {3, 0, 0}, each(8, [](std::uint32_t i) { return 1 + 2 * i; }));
 }
 
-TEST_CASE("the condition is asked once, though its buffer changes") {
+TEST_CASE("the condition is evaluated once, though its buffer changes") {
   const char* const text = R"(program p workgroup(4) {
     readwrite m: u32[2];
     output o: u32[8];
@@ -115,7 +115,7 @@ TEST_CASE(
                  Words(8, 7));
 }
 
-TEST_CASE("a loop that takes another way in each trip") {
+TEST_CASE("a loop that takes another branch in each trip") {
   const char* const text =
       "loop k in 0..n[0] { if k % 3 == 0 { o[i] = o[i] + 1; gridsync; } else if k % 3 == 1 {"
       " o[i] = o[i] * 2; } else { gridsync; o[i] = o[i] + o[i] * 0 + 5; gridsync; } o[i] = o[i] + "
@@ -176,7 +176,7 @@ TEST_CASE("barriers sixty bodies deep") {
   check_branches(text, {1, 0, 0}, each(8, [&](std::uint32_t i) { return (7 - i + 20) * power; }));
 }
 
-TEST_CASE("a barrier parts a condition, or a bound, from the write behind it") {
+TEST_CASE("a barrier separates a condition, or a bound, from the write behind it") {
   // Every invocation takes the branch, and every trip, although the first of them writes what was
   // read.
   const char* const branch = R"(program p workgroup(4) {

@@ -114,7 +114,7 @@ TEST_CASE("breadth-first search of a chain, which every level changes by one nod
   check_levels(chain(300), 150);
 }
 
-TEST_CASE("breadth-first search down a chain of 10 000, an iteration each level, told by a flag") {
+TEST_CASE("breadth-first search down a chain of 10 000, an iteration each level, ended by a flag") {
   const Graph graph = chain(10'000);
   const Adjacency adjacency(graph);
   Words queue(10'000);
@@ -129,7 +129,7 @@ TEST_CASE("breadth-first search down a chain of 10 000, an iteration each level,
                    true});
 }
 
-TEST_CASE("breadth-first search down a chain of 1 000, where the bytes tell when it is done") {
+TEST_CASE("breadth-first search down a chain of 1 000, ended by comparing bytes") {
   const Adjacency adjacency(chain(1'000));
   // The state counts levels as long as it runs, so it never rests: the bound ends it.
   check_all_forms(

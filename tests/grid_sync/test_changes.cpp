@@ -93,7 +93,7 @@ TEST_CASE("the value before a store, wherever the program has loaded it already"
   // In one arm of a branch, the store in the other.
   check_one("u32", "if i % 2 == 0 { let now = x[i]; } else { x[i] = min(mine + 1, 5); }", start,
             six(0u, 5u), 2);
-  // Before a branch that is a segment of its own, and in it.
+  // Before a branch that is a separate segment, and in it.
   check_one("u32", "let now = x[i]; if len(x) == 6 { x[i] = min(now + 1, 5); gridsync; }", start,
             end, 6);
   check_one("u32", "let now = x[i]; if len(x) == 6 { x[i] = min(x[i] + 1, 5); gridsync; }", start,

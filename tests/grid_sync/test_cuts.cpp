@@ -22,7 +22,7 @@ TEST_CASE("a resume whose trap is in an earlier segment") {
   check_all_forms(text, {bytes_of(counting(8))}, on_grid(2), {{bytes_of(counting(8, 1))}});
 }
 
-TEST_CASE("a return under a condition of its own scope, and later another variable of that name") {
+TEST_CASE("a return under a condition in an inner scope, and later another variable of that name") {
   const char* const text = R"(program p workgroup(4) {
     readonly a: u32[];
     readwrite x: u32[];
@@ -154,7 +154,7 @@ TEST_CASE("a condition that is as deep as an expression can be") {
   check_all_forms(text, {zero_words(8), bytes_of(Words{8})}, on_grid(2), {{bytes_of(Words(8, 1))}});
 }
 
-TEST_CASE("a store that is nested as deep as can be, and told of in iterations") {
+TEST_CASE("a store nested as deep as can be, whose changes are reported in iterations") {
   std::string open;
   std::string close;
   for (int k = 0; k < 254; ++k) {
@@ -169,7 +169,7 @@ TEST_CASE("a store that is nested as deep as can be, and told of in iterations")
                   {{bytes_of(Words(8, 3))}, 4, true});
 }
 
-TEST_CASE("what a subgroup operation goes by is the same for all behind the barrier too") {
+TEST_CASE("what a subgroup operation depends on is the same for all after the barrier too") {
   const char* const text = R"(program p workgroup(8) {
     readwrite x: u32[];
     output o: u32[16];

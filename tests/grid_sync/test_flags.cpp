@@ -111,7 +111,7 @@ TEST_CASE("a flag that no iteration ever sets, or that nothing in the program na
                   {{zero_words(2), bytes_of(Words(4, 3))}, 1, true});
 }
 
-TEST_CASE("the program itself asks its flag whether to go on within the iteration") {
+TEST_CASE("the program itself reads its flag to decide whether to continue within the iteration") {
   // The second half of an iteration runs only where the first half found something to do.
   const char* const text = R"(program p workgroup(4) {
     readwrite left: u32[8];

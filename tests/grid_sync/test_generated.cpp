@@ -86,8 +86,8 @@ std::string run_difference(Backend& backend, const ir::Program& program,
   return "";
 }
 
-// A step of a sequence has no iterations, and goes through no loop or branch that only the device
-// knows the way through.
+// A step of a sequence has no iterations, and no loop or branch around a grid barrier that only the
+// device can decide.
 struct StepRefusals {
   std::uint64_t asked = 0;
   std::uint64_t refused = 0;

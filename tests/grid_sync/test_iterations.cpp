@@ -28,7 +28,7 @@ const char* const kPlainCountdown = R"(program countdown workgroup(4) {
   if x[i] > 0 { x[i] = x[i] - 1; changed[0] = 1; }
 })";
 
-// The same in a loop of no trip, one or two, so that an iteration has a length of its own.
+// The same in a loop of zero, one or two trips, so that iterations differ in length.
 const char* const kLoopedCountdown = R"(program countdown workgroup(2, 2) {
   readwrite x: u32[];
   output changed: u32[1];
@@ -263,7 +263,7 @@ TEST_CASE(
                   {{bytes_of(Words{5}), bytes_of(log), bytes_of(blind)}, 6, true});
 }
 
-TEST_CASE("workgroup memory and locals start anew in each iteration") {
+TEST_CASE("workgroup memory and locals are fresh in each iteration") {
   const char* const text = R"(program p workgroup(4) {
     readwrite iteration: u32[1];
     output seen: u32[8];

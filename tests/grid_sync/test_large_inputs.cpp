@@ -50,7 +50,7 @@ void check_in_every_form(Use use, std::uint32_t words, std::size_t offset, bool 
   for (const Form& form : forms()) {
     CAPTURE(form.name);
     DispatchConfig config = in_form(on_grid((words + 63) / 64), form);
-    // Of what is only read a second iteration makes the same again.
+    // From what is only read, a second iteration computes the same again.
     if (many_iterations) config.fixpoint_iterations = 3;
     std::vector<Bytes> outputs;
     const auto timing = form.backend->dispatch_borrowed_into(program, inputs, outputs, config);

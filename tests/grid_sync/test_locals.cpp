@@ -41,7 +41,7 @@ TEST_CASE("a local that only some invocations assigned") {
                each(12, [](auto i) { return i % 2 == 1 ? i : 7; }));
 }
 
-TEST_CASE("a local that a loop of its own length assigned") {
+TEST_CASE("a local that a loop with a divergent trip count assigned") {
   check_locals("let a = 1; loop k in 0..i { a = a * 2 + k; } gridsync; o[i] = a;",
                each(12, [](auto i) {
                  std::uint32_t a = 1;
@@ -192,7 +192,7 @@ TEST_CASE("locals of the same name in scopes beside each other") {
       each(12, [](auto i) { return i; }));
 }
 
-TEST_CASE("a local that is declared in a loop starts anew in each trip") {
+TEST_CASE("a local that is declared in a loop is fresh in each trip") {
   check_locals(
       "loop k in 0..3 { let a = 0; a = a + i + k; gridsync; a = a + 1; gridsync; o[i] = o[i] + a; "
       "}",

@@ -196,7 +196,7 @@ TEST_CASE("a fixpoint under way is ready when nothing is left to submit, and not
     const DispatchConfig config = in_form(fixpoint(on_grid(1), 5000), form);
     const auto pending =
         must(form.backend->dispatch_borrowed_async(program, std::vector<ByteSpan>{x}, config));
-    // A look moves it on, so looking is enough; on a slow machine it may take its time.
+    // Polling advances it, so polling is enough; on a slow machine it may take its time.
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (!pending->is_ready() && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,4 +1,4 @@
-// Shortest ways between all pairs, and PageRank until the residual is small.
+// Shortest paths between all pairs, and PageRank until the residual is small.
 #include <cmath>
 #include <queue>
 
@@ -10,7 +10,7 @@ using namespace felsite::test;
 
 namespace {
 
-// One node after the other, each time from the nearest that is left: not the way of the kernel.
+// One node after the other, always the nearest that is left: another algorithm than the kernel's.
 Words all_distances(const Words& matrix, std::uint32_t n) {
   Words result;
   for (std::uint32_t source = 0; source < n; ++source) {

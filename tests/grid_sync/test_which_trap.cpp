@@ -7,7 +7,7 @@
 #include <random>
 
 #include "grid_sync/forms.h"
-#include "support/random_program.h"
+#include "support/random.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -119,7 +119,7 @@ TEST_CASE("a grid that runs in parts: the lowest of all parts, which are not in 
 }
 
 TEST_CASE("a grid that runs in parts behind a gate of the device: the lowest of all parts") {
-  // Without conditional dispatches each part is a step of its own, with a report of its own.
+  // Without conditional dispatches each part is a separate step with a separate report.
   const ir::Program program = valid_program(R"(program p workgroup(1) {
     readwrite x: u32[];
     readwrite go: u32[1];
@@ -253,10 +253,10 @@ TEST_CASE("an early iteration comes before a lower invocation of a later one") {
 }
 
 TEST_CASE("generated programs trap where a plain walk over them says") {
-  const std::uint64_t first = testing::run_seed();
+  const std::uint64_t first = test::run_seed();
   MESSAGE("FELSITE_TEST_SEED=" << first);
   for (std::uint64_t seed = first; seed < first + 12; ++seed) {
-    testing::Random random(seed);
+    test::Random random(seed);
     CAPTURE(seed);
     const std::uint32_t groups = 1 + random.below(6);
     const std::uint32_t count = groups * 8;

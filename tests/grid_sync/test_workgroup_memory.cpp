@@ -204,7 +204,7 @@ TEST_CASE("workgroup barriers in a loop whose bound is a local from before the g
   check_all_forms(text, {bytes_of(Words{5})}, on_grid(3), {{bytes_of(Words{77}), bytes_of(o)}});
 }
 
-TEST_CASE("a bound of its own for each workgroup, from before the grid barrier") {
+TEST_CASE("a different bound for each workgroup, from before the grid barrier") {
   const char* const text = R"(program p workgroup(4) {
     readwrite n: u32[3];
     output o: u32[12];

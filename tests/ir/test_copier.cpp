@@ -5,7 +5,7 @@
 #include "ir/walk.h"
 #include "support/fels_text.h"
 
-namespace felsite::testing {
+namespace felsite::test {
 namespace {
 
 constexpr std::string_view kEverything = R"(program all workgroup(8, 2, 1) {
@@ -194,4 +194,4 @@ TEST_CASE("a replacement may copy what it replaces in part") {
   CHECK(statements_of(copying.run()) == "b[0] = (1 + 2) * (3 + 4);");
 }
 
-}  // namespace felsite::testing
+}  // namespace felsite::test

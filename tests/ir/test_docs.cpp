@@ -14,8 +14,8 @@
 namespace {
 
 using namespace felsite;
-using testing::check_round_trip;
-using testing::findings_of;
+using test::check_round_trip;
+using test::findings_of;
 
 struct Fence {
   std::string section;  // the heading it stands under

@@ -6,16 +6,16 @@
 
 using namespace felsite::ir;
 using felsite::test::nth_node;
-using felsite::test::parse_only;
+using felsite::test::parsed;
 
 namespace {
 
 Program kernel_on_buffers(std::string_view body) {
-  return parse_only(fmt::format(R"(program p workgroup(4) {{
+  return parsed(fmt::format(R"(program p workgroup(4) {{
     readwrite a: u32[]; readwrite b: u32[]; readwrite c: u32[]; workgroup s: u32[4];
     op twice(x: u32) -> u32 {{ yield x + x; }}
     {} }})",
-                                body));
+                            body));
 }
 
 std::string show(const Program& program, const Effects& effects) {

@@ -6,15 +6,15 @@
 #include <set>
 
 #include "support/analysis_helpers.h"
-#include "support/analysis_random_program.h"
+#include "support/program_generator.h"
 
 using namespace felsite::ir;
-using felsite::test::parse_ok;
-using felsite::test::parse_only;
+using felsite::test::parsed;
+using felsite::test::valid_program;
 
 namespace {
 
-std::string fingerprint(std::string_view text) { return to_string(parse_only(text).fingerprint()); }
+std::string fingerprint(std::string_view text) { return to_string(parsed(text).fingerprint()); }
 
 const std::string kBase = R"(program base workgroup(8, 2, 1) {
   readonly x: f32[16] hint("hot");
@@ -37,7 +37,7 @@ const std::string kBase = R"(program base workgroup(8, 2, 1) {
 
 TEST_CASE("fingerprint: the golden value of a fixed program never changes") {
   // Caches and logs outlive a process: a change of this value is a change of format, and
-  // "felsite program 1" in src/ir/fingerprint.cpp must then be counted up.
+  // "felsite program 1" in src/ir/fingerprint.cpp must then be incremented.
   CHECK(fingerprint(kBase) == "857d9594782c3deff16ce2a6e0119fdb");
 }
 
@@ -192,14 +192,14 @@ TEST_CASE("fingerprint: where a statement stands counts") {
   }
 }
 
-TEST_CASE("fingerprint: names that run into each other are told apart") {
+TEST_CASE("fingerprint: names that run into each other are distinguished") {
   CHECK(fingerprint("program ab workgroup(1) { readwrite c: u32[]; return; }") !=
         fingerprint("program a workgroup(1) { readwrite bc: u32[]; return; }"));
   CHECK(fingerprint("program p workgroup(1) { trap(0, ab); trap(0, c); }") !=
         fingerprint("program p workgroup(1) { trap(0, a); trap(0, bc); }"));
 }
 
-TEST_CASE("fingerprint: every operation and literal has one of its own") {
+TEST_CASE("fingerprint: no two operations or literals share one") {
   std::set<std::string> seen;
   std::size_t made = 0;
   const auto add = [&](const Builder& k) {
@@ -247,10 +247,11 @@ TEST_CASE("fingerprint: the binding of a workgroup buffer means nothing") {
 TEST_CASE("fingerprint: 20000 generated programs do not collide") {
   std::map<std::string, std::string> seen;  // fingerprint to text
   for (std::uint32_t seed = 0; seed < 20'000; ++seed) {
-    const std::string text = felsite::test::random_program(seed);
-    const Program program = parse_only(text);
+    using felsite::test::ProgramGenerator;
+    const std::string text = ProgramGenerator(seed, ProgramGenerator::Kind::Few).text();
+    const Program program = parsed(text);
     const auto [other, fresh] = seen.emplace(to_string(program.fingerprint()), text);
-    if (!fresh && print(parse_only(other->second)) != print(program)) {
+    if (!fresh && print(parsed(other->second)) != print(program)) {
       FAIL_CHECK("seed " << seed << "\n" << text << "\ncollides with\n" << other->second);
     }
   }

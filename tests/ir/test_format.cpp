@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/fels_text.h"
-#include "support/random_program.h"
+#include "support/program_generator.h"
 
 namespace {
 
@@ -20,7 +20,7 @@ std::string formatted(std::string_view text) {
   const auto twice = ir::format(*once);
   REQUIRE_MESSAGE(twice.has_value(), ir::render(twice.error().front(), *once));
   CHECK(*twice == *once);
-  CHECK(testing::parsed(*once).fingerprint() == testing::parsed(text).fingerprint());
+  CHECK(test::parsed(*once).fingerprint() == test::parsed(text).fingerprint());
   return *once;
 }
 
@@ -171,15 +171,17 @@ TEST_CASE("format: hexadecimal numbers keep their spelling, decimals become cano
   CHECK(formatted("program p workgroup(1) { let x = - 0x10i32; let y = -0x10i32; }") ==
         "program p workgroup(1) {\n  let x = -0x10i32;\n  let y = -0x10i32;\n}\n");
   // Without the text there is no spelling to keep.
-  CHECK(ir::print(testing::parsed("program p workgroup(1) { let x = 0xFFu64; }")) ==
+  CHECK(ir::print(test::parsed("program p workgroup(1) { let x = 0xFFu64; }")) ==
         "program p workgroup(1) {\n  let x = 255u64;\n}\n");
 }
 
 TEST_CASE("format: random programs with random comments keep all comments, twice the same") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed);
-  for (int round = 0; round < 150; ++round) {
-    std::string text = ir::print(testing::parsed(testing::random_program(random)));
+  const std::uint64_t seed = test::run_seed();
+  test::Random random(seed);
+  for (std::uint64_t round = 0; round < 150; ++round) {
+    using test::ProgramGenerator;
+    std::string text = ir::print(
+        test::parsed(ProgramGenerator(seed + round, ProgramGenerator::Kind::Text).text()));
     std::size_t inserted = 0;
     for (std::size_t at = 0; at < text.size(); ++at) {
       if (text[at] != '\n' || !random.chance(4)) continue;

@@ -15,7 +15,7 @@ std::string program_with(std::string_view inside) {
 
 // Validates in bounded time and gives the findings.
 ir::Findings quick_findings(const std::string& text) {
-  const ir::Program parsed = testing::parsed(text);
+  const ir::Program parsed = test::parsed(text);
   ir::Findings findings = ir::validate(parsed);
   return findings;
 }

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "support/fels_text.h"
-#include "support/random_program.h"
+#include "support/random.h"
 
 namespace {
 
 using namespace felsite;
-using testing::findings_of;
+using test::findings_of;
 
 // A million; less in debug and sanitizer builds, which are ten times slower.
 #ifdef NDEBUG
@@ -204,12 +204,12 @@ TEST_CASE("hostile text: NUL, and every kind of invalid UTF-8") {
 }
 
 TEST_CASE("hostile text: the place of a bad byte is its line and column") {
-  CHECK(testing::found("program p\n  workgroup\xC3(1) { }") == "F002@2:12");
+  CHECK(test::found("program p\n  workgroup\xC3(1) { }") == "F002@2:12");
 }
 
 TEST_CASE("hostile text: binary junk") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed);
+  const std::uint64_t seed = test::run_seed();
+  test::Random random(seed);
   INFO("FELSITE_TEST_SEED=", seed);
   for (int round = 0; round < 500; ++round) {
     std::string text(random.below(400), '\0');
@@ -258,8 +258,8 @@ TEST_CASE("hostile text: every single byte of a valid program removed or doubled
 }
 
 TEST_CASE("hostile text: random mutations of a valid program") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed);
+  const std::uint64_t seed = test::run_seed();
+  test::Random random(seed);
   constexpr std::string_view kBytes = "(){}[];:,.=+-*/%&|^~!<>\"_ \n09afuxe\\\x7f";
   for (int round = 0; round < 4000; ++round) {
     std::string text(kDense);

@@ -9,7 +9,7 @@
 
 #include "felsite/literal.h"
 #include "support/fels_text.h"
-#include "support/random_program.h"
+#include "support/random.h"
 
 namespace {
 
@@ -211,8 +211,8 @@ TEST_CASE("literals: every f16 and bf16 value prints and reads back as itself") 
 }
 
 TEST_CASE("literals: random decimals round to the nearest f16 and bf16 by search") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed);
+  const std::uint64_t seed = test::run_seed();
+  test::Random random(seed);
   for (const Type type : {Type::F16, Type::BF16}) {
     for (int round = 0; round < 300; ++round) {
       const std::uint32_t pattern = 0x0400 + random.below(0x7700 - 0x0400);
@@ -232,8 +232,8 @@ TEST_CASE("literals: random decimals round to the nearest f16 and bf16 by search
 }
 
 TEST_CASE("literals: random f32 and f64 print and read back") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed + 2);
+  const std::uint64_t seed = test::run_seed();
+  test::Random random(seed + 2);
   for (int round = 0; round < 1500; ++round) {
     for (const Type type : {Type::F32, Type::F64}) {
       const std::uint64_t pattern = ir::canonical_bits(type, random.bits());

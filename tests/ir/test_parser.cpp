@@ -12,8 +12,8 @@ namespace {
 using namespace felsite;
 using ir::ExprKind;
 using ir::NodeKind;
-using testing::around;
-using testing::parsed;
+using test::around;
+using test::parsed;
 
 // An expression with every operation written out and every operand in parentheses.
 std::string tree(const ir::Program& program, ir::ExprId id) {
@@ -229,10 +229,9 @@ TEST_CASE("parser: a call or atomic as a statement is a let named _") {
 }
 
 TEST_CASE("parser: nothing can read or assign the variable _") {
-  CHECK(testing::found(around("let _ = 1;\nlet x = _;")) == "F009@4:9");
-  CHECK(testing::found(around("let _ = 1;\n_ = 2;")) == "F009@4:1");
-  CHECK(testing::found(around("let _ = 1; let _ = 1.5; loop _ in 0..2 { let _ = true; }")) ==
-        "valid");
+  CHECK(test::found(around("let _ = 1;\nlet x = _;")) == "F009@4:9");
+  CHECK(test::found(around("let _ = 1;\n_ = 2;")) == "F009@4:1");
+  CHECK(test::found(around("let _ = 1; let _ = 1.5; loop _ in 0..2 { let _ = true; }")) == "valid");
 }
 
 TEST_CASE("parser: else if is an if in the else arm") {
@@ -314,9 +313,9 @@ TEST_CASE("parser: space and comments may stand between any two tokens") {
 }
 
 TEST_CASE("parser: function words name variables and buffers where no parenthesis follows") {
-  CHECK(testing::found("program len workgroup(1) { readwrite min: u32[2]; let select = len(min); "
-                       "min[0] = select; let add = min[0]; add = add + 1; }") == "valid");
-  CHECK(testing::found("program p workgroup(1) { op max(x: u32) -> u32 { yield x; } return; }") ==
+  CHECK(test::found("program len workgroup(1) { readwrite min: u32[2]; let select = len(min); "
+                    "min[0] = select; let add = min[0]; add = add + 1; }") == "valid");
+  CHECK(test::found("program p workgroup(1) { op max(x: u32) -> u32 { yield x; } return; }") ==
         "F005@1:26");
 }
 

@@ -8,7 +8,7 @@
 namespace {
 
 using namespace felsite;
-using testing::around;
+using test::around;
 
 // The first finding of a text that does not parse, as one line.
 std::string error_of(std::string_view text) {
@@ -324,8 +324,7 @@ TEST_CASE("render: at the end of the text the caret stands one past the last cha
 }
 
 TEST_CASE("to_error: the first three findings and the number of the others") {
-  const ir::Findings findings =
-      testing::findings_of(around("x = 1;\ny = 1;\nz = 1;\nu = 1;\nv = 1;"));
+  const ir::Findings findings = test::findings_of(around("x = 1;\ny = 1;\nz = 1;\nu = 1;\nv = 1;"));
   REQUIRE(findings.size() == 5);
   const Error error = ir::to_error(findings, "p");
   CHECK(error.code == ErrorCode::InvalidProgram);

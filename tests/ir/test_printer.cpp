@@ -1,17 +1,17 @@
-// The canonical text of each construct, and its way back.
+// The canonical text of each construct, and parsing it back.
 #include <doctest/doctest.h>
 
 #include <set>
 #include <string>
 
 #include "support/fels_text.h"
-#include "support/random_program.h"
+#include "support/program_generator.h"
 
 namespace {
 
 using namespace felsite;
-using testing::check_round_trip;
-using testing::parsed;
+using test::check_round_trip;
+using test::parsed;
 
 // The canonical form of statements in a program with buffers b (u32), f (f32) and t (workgroup).
 std::string canonical(std::string_view statements) {
@@ -281,11 +281,11 @@ TEST_CASE("printer: programs with unknown names and wrong types print and read b
 }
 
 TEST_CASE("printer: random valid programs are valid and print to a fixed point") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed);
-  for (int round = 0; round < 400; ++round) {
+  const std::uint64_t seed = test::run_seed();
+  for (std::uint64_t round = 0; round < 400; ++round) {
     INFO("FELSITE_TEST_SEED=", seed, ", round ", round);
-    const std::string text = testing::random_program(random);
+    using test::ProgramGenerator;
+    const std::string text = ProgramGenerator(seed + round, ProgramGenerator::Kind::Text).text();
     const ir::Program program = parsed(text);
     for (const ir::Finding& finding : ir::validate(program)) FAIL_CHECK(ir::render(finding, text));
     check_round_trip(program);
@@ -293,12 +293,13 @@ TEST_CASE("printer: random valid programs are valid and print to a fixed point")
 }
 
 TEST_CASE("printer: random programs with mistakes print to a fixed point, with the same findings") {
-  const std::uint64_t seed = testing::run_seed();
-  testing::Random random(seed + 1);
+  const std::uint64_t seed = test::run_seed();
   std::size_t invalid = 0;
-  for (int round = 0; round < 400; ++round) {
+  for (std::uint64_t round = 0; round < 400; ++round) {
     INFO("FELSITE_TEST_SEED=", seed, ", round ", round);
-    const ir::Program program = parsed(testing::random_wrong_program(random));
+    using test::ProgramGenerator;
+    const ir::Program program =
+        parsed(ProgramGenerator(seed + round, ProgramGenerator::Kind::Mistakes).text());
     check_round_trip(program);
     // `add(a, b)` becomes `a + b`, whose place is the operator, so the order may change.
     const auto codes = [](const ir::Program& p) {

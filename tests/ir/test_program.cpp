@@ -10,8 +10,8 @@ using namespace felsite::ir;
 using felsite::test::kAllTypes;
 using felsite::test::nth_expr;
 using felsite::test::nth_node;
-using felsite::test::parse_ok;
-using felsite::test::parse_only;
+using felsite::test::parsed;
+using felsite::test::valid_program;
 
 namespace {
 
@@ -50,7 +50,7 @@ const char* const kSample = R"(program sample workgroup(4, 2) {
 
 }  // namespace
 
-TEST_CASE("tables: every operation has a name of its own that finds it again") {
+TEST_CASE("tables: every operation has a unique name that finds it again") {
   check_names<BinaryOp>(kBinaryOpCount, binary_op_named);
   check_names<UnaryOp>(kUnaryOpCount, unary_op_named);
   check_names<AtomicOp>(kAtomicOpCount, atomic_op_named);
@@ -60,7 +60,7 @@ TEST_CASE("tables: every operation has a name of its own that finds it again") {
   CHECK_FALSE(type_named("?").has_value());
 }
 
-TEST_CASE("tables: kinds of expressions and nodes have names of their own and stand in order") {
+TEST_CASE("tables: kinds of expressions and nodes have unique names and stand in order") {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < kExprKindCount; ++i) {
     const ExprKindInfo& row = info(static_cast<ExprKind>(i));
@@ -152,7 +152,7 @@ TEST_CASE("roles: who takes the caller's bytes and who gives results") {
 }
 
 TEST_CASE("program: operands are in evaluation order, and rows in post-order") {
-  const Program p = parse_ok(kSample);
+  const Program p = valid_program(kSample);
   const ExprId atomic = nth_expr(p, ExprKind::Atomic);
   REQUIRE(p.operands(atomic).size() == 3);
   CHECK(print(p, p.operands(atomic)[0]) == "i + 1");
@@ -179,7 +179,7 @@ TEST_CASE("program: operands are in evaluation order, and rows in post-order") {
 }
 
 TEST_CASE("program: first_row starts the rows of a tree") {
-  const Program p = parse_ok(kSample);
+  const Program p = valid_program(kSample);
   for (ExprId root = 0; root < p.exprs().size(); ++root) {
     // The size of the tree, counted by hand.
     std::vector<ExprId> pending{root};
@@ -195,7 +195,7 @@ TEST_CASE("program: first_row starts the rows of a tree") {
 }
 
 TEST_CASE("program: the bodies of nodes, and the expressions they hold") {
-  const Program p = parse_ok(kSample);
+  const Program p = valid_program(kSample);
   const NodeId branch = nth_node(p, NodeKind::If);
   CHECK(p.then_body(branch).begin == branch + 1);
   CHECK(p.then_body(branch).end == branch + 3);
@@ -220,14 +220,14 @@ TEST_CASE("program: the bodies of nodes, and the expressions they hold") {
 }
 
 TEST_CASE("program: an if without else has an empty else body") {
-  const Program p = parse_ok("program p workgroup(1) { if true { return; } return; }");
+  const Program p = valid_program("program p workgroup(1) { if true { return; } return; }");
   CHECK(p.else_body(0).empty());
   CHECK(p.then_body(0).end == 2);
   CHECK(p.node(0).end == 2);
 }
 
 TEST_CASE("program: variables know their kind, type, uses and whether they change") {
-  const Program p = parse_ok(R"(program p workgroup(1) {
+  const Program p = valid_program(R"(program p workgroup(1) {
     op f(q: f32) -> f32 { yield q * q; }
     let a = 1; let b = 2.0; loop i in 0..a { a = a + i; } })");
   const auto var = [&](std::string_view name) { return p.var(felsite::test::var_named(p, name)); };
@@ -239,10 +239,10 @@ TEST_CASE("program: variables know their kind, type, uses and whether they chang
 
 TEST_CASE("program: each fact is known exactly where it holds, operations included") {
   const auto facts_of = [](std::string_view body) {
-    const Facts f = parse_only(fmt::format(R"(program p workgroup(1) {{
+    const Facts f = parsed(fmt::format(R"(program p workgroup(1) {{
       readwrite a: u32[]; readwrite b: u32[]; workgroup s: u32[1];
       op id(x: u32) -> u32 {{ yield x; }} {} }})",
-                                           body))
+                                       body))
                         .facts();
     std::string text;
     if (f.has_barrier) text += "barrier ";
@@ -273,7 +273,7 @@ TEST_CASE("program: each fact is known exactly where it holds, operations includ
 }
 
 TEST_CASE("program: buffers are found by their whole name") {
-  const Program p = parse_ok(kSample);
+  const Program p = valid_program(kSample);
   CHECK(p.find_buffer("x") == BufferId{0});
   CHECK(p.find_buffer("s") == BufferId{2});
   CHECK_FALSE(p.find_buffer("").has_value());
@@ -283,7 +283,7 @@ TEST_CASE("program: buffers are found by their whole name") {
 }
 
 TEST_CASE("program: another workgroup size shares the rows and has another fingerprint") {
-  const Program p = parse_ok(kSample);
+  const Program p = valid_program(kSample);
   const Program q = p.with_workgroup_size({8, 1, 1});
   CHECK(q.workgroup_size() == std::array<std::uint32_t, 3>{8, 1, 1});
   CHECK(p.workgroup_size() == std::array<std::uint32_t, 3>{4, 2, 1});
@@ -292,12 +292,12 @@ TEST_CASE("program: another workgroup size shares the rows and has another finge
   CHECK(q.name() == p.name());
   CHECK(q.fingerprint() != p.fingerprint());
   CHECK(q.with_workgroup_size({4, 2, 1}).fingerprint() == p.fingerprint());
-  const Program fast = parse_ok("program p workgroup(4) fast { return; }");
+  const Program fast = valid_program("program p workgroup(4) fast { return; }");
   CHECK(fast.with_workgroup_size({8, 1, 1}).float_mode() == FloatMode::Fast);
 }
 
 TEST_CASE("program: copies share their rows and outlive the original") {
-  auto original = std::make_unique<Program>(parse_ok(kSample));
+  auto original = std::make_unique<Program>(valid_program(kSample));
   const std::vector<Program> copies(100'000, *original);  // a deep copy would take gigabytes
   const void* const rows = original->exprs().data();
   const std::string text = print(*original);

@@ -1,4 +1,4 @@
-// Which types every operation takes and gives, from a table of its own, written from the contract.
+// Which types every operation takes and gives, from a separate table, written from the contract.
 #include <set>
 
 #include "support/analysis_helpers.h"
@@ -6,7 +6,7 @@
 using namespace felsite::ir;
 using felsite::test::kAllTypes;
 using felsite::test::nth_expr;
-using felsite::test::parse_only;
+using felsite::test::parsed;
 
 namespace {
 
@@ -131,7 +131,7 @@ TEST_CASE("typing: mixed operands have no type, casts have their target's") {
 }
 
 TEST_CASE("typing: loads widen, atomics and reductions keep the type, a ballot is u64") {
-  const Program p = parse_only(R"(program p workgroup(1) {
+  const Program p = parsed(R"(program p workgroup(1) {
     readonly n: i8[]; readwrite w: i64[]; readonly h: bf16[];
     let a = n[0]; let b = atomic_add(w[0], 1i64); let c = subgroup_max(h[0]);
     let d = subgroup_ballot(true); let e = subgroup_shuffle(h[0], 1); let f = len(n);

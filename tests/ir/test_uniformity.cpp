@@ -6,7 +6,7 @@
 
 using namespace felsite::ir;
 using felsite::test::nth_node;
-using felsite::test::parse_only;
+using felsite::test::parsed;
 using felsite::test::var_named;
 
 namespace {
@@ -14,14 +14,14 @@ namespace {
 using enum Uniformity;
 
 Program kernel(std::string_view body, std::string_view size = "4, 1, 2") {
-  return parse_only(fmt::format(R"(program p workgroup({}) {{
+  return parsed(fmt::format(R"(program p workgroup({}) {{
     readonly in_: u32[]; uniform params: u32[4]; readwrite a: u32[]; workgroup s: u32[4];
     op twice(q: u32) -> u32 {{ yield q + q; }}
     {} }})",
-                                size, body));
+                            size, body));
 }
 
-// Of the value of one expression.
+// The uniformity of the value of one expression.
 Uniformity value(std::string_view expression) {
   const Program program = kernel(fmt::format("let x = {};", expression));
   const UniformityMap map = analyze_uniformity(program);
@@ -35,7 +35,7 @@ Uniformity var(std::string_view body, std::string_view name = "x") {
   return analyze_uniformity(program).vars[var_named(program, name)];
 }
 
-// Of the control flow that reaches the first trap.
+// The uniformity of the control flow that reaches the first trap.
 Uniformity control(std::string_view body) {
   const Program program = kernel(body);
   return analyze_uniformity(program).control[nth_node(program, NodeKind::Trap)];
@@ -66,7 +66,7 @@ TEST_CASE("uniformity: what differs from invocation to invocation") {
   }
 }
 
-TEST_CASE("uniformity: an axis of extent 1 does not tell invocations apart") {
+TEST_CASE("uniformity: an axis of extent 1 does not distinguish invocations") {
   CHECK(value("local.y") == Grid);
   CHECK(value("invocation.y") == Workgroup);
   const Program single = kernel("let x = local.x; let y = invocation.x;", "1");
@@ -218,7 +218,7 @@ TEST_CASE("uniformity: chains of assignments in either order are followed in lin
   }
 }
 
-TEST_CASE("uniformity: a validated barrier is one that all come to") {
+TEST_CASE("uniformity: all invocations reach a validated barrier") {
   const auto codes = [](std::string_view body) {
     std::string text;
     for (const Finding& finding : validate(kernel(body))) text += info(finding.code).id;

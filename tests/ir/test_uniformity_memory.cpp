@@ -4,22 +4,22 @@
 #include "ir/analysis/uniformity.h"
 #include "support/analysis_helpers.h"
 #include "support/analysis_invocations.h"
-#include "support/analysis_random_program.h"
+#include "support/program_generator.h"
 
 using namespace felsite::ir;
-using felsite::test::parse_only;
+using felsite::test::parsed;
 using felsite::test::var_named;
 
 namespace {
 
 using enum Uniformity;
 
-// Of the variable `x` of a body; `a` is storage, `s` workgroup memory.
+// The uniformity of the variable `x` of a body; `a` is storage, `s` workgroup memory.
 Uniformity x_of(std::string_view body) {
-  const Program program = parse_only(fmt::format(R"(program p workgroup(4) {{
+  const Program program = parsed(fmt::format(R"(program p workgroup(4) {{
     readonly r: u32[]; uniform u: u32[4]; readwrite a: u32[]; readwrite b: u32[];
     workgroup s: u32[4]; {} }})",
-                                                 body));
+                                             body));
   return analyze_uniformity(program).vars[var_named(program, "x")];
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("uniform loads: a write behind an inner barrier comes too late for a l
   CHECK(x_of("let x = a[0]; loop i in 0..x { gridsync; a[0] = i; }") == Grid);
   CHECK(x_of("let x = 0; loop i in 0..a[0] { x = i; gridsync; a[0] = i; }") == Grid);
   CHECK(x_of("let x = s[0]; loop i in 0..x { barrier; s[0] = i; }") == Workgroup);
-  // A load that comes again, or a write that another way leads to, is not parted by it.
+  // It does not separate a load that runs again, or a write that another path reaches.
   CHECK(x_of("if len(b) == 0 { gridsync; a[0] = 2; } let x = a[0];") == Divergent);
   CHECK(x_of("let x = a[0]; if len(b) == 0 { gridsync; } a[0] = 2;") == Divergent);
   CHECK(x_of("let x = a[0]; loop i in 0..len(b) { gridsync; } a[0] = 2;") == Divergent);
@@ -136,7 +136,7 @@ TEST_CASE("uniform loads: a write behind an inner barrier comes too late for a l
         Grid);
 }
 
-TEST_CASE("uniform loads: more phases than can be looked at one by one are taken together") {
+TEST_CASE("uniform loads: more phases than can be analyzed one by one are merged") {
   // Each barrier leads to all that follows it: twice as many of them take four times as long.
   const auto body = [](int branches) {
     std::string text = "let x = a[0]; if x == 1 { gridsync; a[0] = 2; }";
@@ -150,7 +150,8 @@ TEST_CASE("uniform loads: more phases than can be looked at one by one are taken
 TEST_CASE("uniform loads: what is called uniform is the same in every run of random programs") {
   std::size_t uniform_seen = 0;
   for (std::uint32_t seed = 0; seed < 3'000; ++seed) {
-    const Program program = felsite::test::parse_ok(felsite::test::random_program(seed));
+    const Program program = felsite::test::valid_program(
+        felsite::test::ProgramGenerator(seed, felsite::test::ProgramGenerator::Kind::Few).text());
     const UniformityMap map = analyze_uniformity(program);
     const felsite::test::Observed seen = felsite::test::observe(program);
     for (ExprId id = 0; id < program.exprs().size(); ++id) {
@@ -161,7 +162,8 @@ TEST_CASE("uniform loads: what is called uniform is the same in every run of ran
     }
     for (NodeId id = 0; id < program.nodes().size(); ++id) {
       if (map.control[id] < seen.control[id]) {
-        FAIL("seed " << seed << ": not all come to node " << id << " in\n" << print(program));
+        FAIL("seed " << seed << ": not all invocations reach node " << id << " in\n"
+                     << print(program));
       }
     }
   }

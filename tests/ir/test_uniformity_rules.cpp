@@ -8,9 +8,9 @@
 namespace {
 
 using namespace felsite;
-using testing::around;
-using testing::first_message;
-using testing::found;
+using test::around;
+using test::first_message;
+using test::found;
 
 // A barrier or a gridsync, on line 4, under a condition.
 std::string barrier_if(std::string_view condition) {

@@ -10,9 +10,9 @@
 namespace {
 
 using namespace felsite;
-using testing::around;
-using testing::first_message;
-using testing::found;
+using test::around;
+using test::first_message;
+using test::found;
 
 // A program of declarations that start on line 2 and one statement.
 std::string declare(std::string_view declarations, std::string_view size = "1") {
@@ -290,7 +290,7 @@ TEST_CASE("validation: every finding has a place, a message and a fix that are s
   const std::string text = around(
       "let x = 1 + 1.5; nosuch[0] = y; b[99] = 1; loop i in 0..4 { i = 1; } f(); r[0] = 1 / 0; "
       "if local.x == 0 { barrier; } async_wait(q); atomic_add(r[0], 1); return; return;");
-  const ir::Findings findings = testing::findings_of(text);
+  const ir::Findings findings = test::findings_of(text);
   CHECK(findings.size() >= 11);
   for (const ir::Finding& finding : findings) {
     INFO(ir::to_string(finding));

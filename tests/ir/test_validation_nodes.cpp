@@ -8,9 +8,9 @@
 namespace {
 
 using namespace felsite;
-using testing::around;
-using testing::first_message;
-using testing::found;
+using test::around;
+using test::first_message;
+using test::found;
 
 std::string with(std::string_view buffers, std::string_view statements) {
   return fmt::format("program p workgroup(8) {{ {}\n{} }}", buffers, statements);
@@ -222,8 +222,8 @@ TEST_CASE("validation: F033 collectives stand at the top and on fitting buffers"
 TEST_CASE("validation: F036 counts what it does not list") {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x = 1;";
-  CHECK(testing::findings_of(around(text)).size() == 1000);
-  const ir::Findings findings = testing::findings_of(around(text + "x = 1; x = 1;"));
+  CHECK(test::findings_of(around(text)).size() == 1000);
+  const ir::Findings findings = test::findings_of(around(text + "x = 1; x = 1;"));
   REQUIRE(findings.size() == 1001);
   CHECK(findings.back().code == ir::FindingCode::TooManyFindings);
   CHECK(findings.back().message == "2 further findings are not listed.");

@@ -5,7 +5,7 @@
 #include "ir/walk.h"
 #include "support/fels_text.h"
 
-namespace felsite::testing {
+namespace felsite::test {
 namespace {
 
 using ir::Walk;
@@ -101,4 +101,4 @@ TEST_CASE("the rows of a node are those of its expressions, operands first") {
   CHECK(*program.rows(value).begin() == program.first_row(value));
 }
 
-}  // namespace felsite::testing
+}  // namespace felsite::test

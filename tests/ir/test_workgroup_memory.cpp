@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 
 #include "ir/analysis/workgroup_memory.h"
-#include "support/analysis_helpers.h"
+#include "support/parse.h"
 
 using namespace felsite::ir;
-using felsite::test::parse_only;
+using felsite::test::parsed;
 
 namespace {
 
 // "used: st zeroed: t", of two buffers of four and eight elements in a workgroup of four.
 std::string fate(std::string_view body, std::string_view size = "4") {
-  const Program program = parse_only(fmt::format(R"(program p workgroup({}) {{
+  const Program program = parsed(fmt::format(R"(program p workgroup({}) {{
     readwrite a: u32[]; workgroup s: u32[4]; workgroup t: u32[8];
     {} }})",
                                                  size, body));

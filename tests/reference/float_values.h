@@ -11,11 +11,11 @@ inline constexpr float kInf = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = arithmetic::canonical_nan<float>();
 inline constexpr float kLeast = 0x1p-126F;  // normal and positive
 
-// Of functions. The contract allows 2. Every function is better, and a change that makes one worse
-// should show.
+// The largest error of functions, in ulp. The contract allows 2. Every function is better, and a
+// change that makes one worse should show.
 inline constexpr double kUlpBound = 1.5;
 
-// Equal bits: tells the zeros apart and accepts only the canonical NaN.
+// Equal bits: distinguishes the zeros and accepts only the canonical NaN.
 template <class T>
 bool same(T a, T b) {
   return arithmetic::float_bits(a) == arithmetic::float_bits(b);

@@ -17,7 +17,7 @@ namespace {
 using namespace felsite::arithmetic;
 using namespace felsite::test;
 
-// Of a result that is neither tiny nor special, in units of the spacing in the true value's binade.
+// The error of a result that is neither tiny nor special, in ulp of the true value.
 double ulp_error_of_normal(float result, double truth) {
   return std::ldexp(std::fabs(static_cast<double>(result) - truth), 23 - std::ilogb(truth));
 }
@@ -30,7 +30,7 @@ void check_all_three(float x) {
   CHECK(ulp_error_of_normal(exact_tan(x), std::tan(wide)) <= kUlpBound);
 }
 
-// Of each binade from 1 on, the float nearest to a multiple of pi/2, by search over all of them.
+// For each binade from 1 on, the float nearest to a multiple of pi/2, found by exhaustive search.
 constexpr std::array<std::uint32_t, 128> kNearMultiples{
     0x3FC9'0FDBU, 0x4049'0FDBU, 0x4096'CBE4U, 0x4116'CBE4U, 0x4196'CBE4U, 0x4216'CBE4U,
     0x4296'CBE4U, 0x437C'E5F1U, 0x43FC'E5F1U, 0x447C'E5F1U, 0x44FC'E5F1U, 0x450B'E628U,

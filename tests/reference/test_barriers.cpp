@@ -50,7 +50,7 @@ TEST_CASE("a storage write before a workgroup barrier is seen after it by the wo
   for (std::uint32_t i = 0; i < 16; ++i) CHECK(out[i] == i / 8 * 8 + (7 - i % 8) + 1);
 }
 
-TEST_CASE("a barrier is met by those that have not returned") {
+TEST_CASE("only invocations that have not returned wait at a barrier") {
   const Words out = run_words(R"(program p workgroup(8) {
     output o: u32[8];
     workgroup t: u32[8];

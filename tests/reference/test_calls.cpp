@@ -24,7 +24,7 @@ TEST_CASE("an operation without parameters") {
   })") == Words{49});
 }
 
-TEST_CASE("operations with loops, ifs and variables of their own") {
+TEST_CASE("operations that contain loops, ifs and variables") {
   CHECK(run_words(R"(program p workgroup(8) {
     output o: u32[8];
     op collatz(n: u32) -> u32 {
@@ -42,7 +42,7 @@ TEST_CASE("operations with loops, ifs and variables of their own") {
   })") == Words{0, 1, 7, 2, 5, 8, 16, 3});
 }
 
-TEST_CASE("variables of an operation start anew in every call") {
+TEST_CASE("variables of an operation are fresh in every call") {
   CHECK(run_words(R"(program p workgroup(1) {
     output o: u32[3];
     op count(n: u32) -> u32 { let c = 0; loop k in 0..n { c = c + 1; } yield c; }
@@ -118,7 +118,7 @@ TEST_CASE("arguments are evaluated left to right, once each") {
   CHECK(words_of(out[0]) == Words{7});
 }
 
-TEST_CASE("a call as a statement of its own is harmless") {
+TEST_CASE("a call whose value is not used is harmless") {
   CHECK(run_words(R"(program p workgroup(1) {
     output o: u32[1];
     op f(a: u32) -> u32 { yield a + 1; }

@@ -50,7 +50,8 @@ TEST_CASE("a collective happens though every invocation has returned") {
     all_gather(b, a);
   })",
                        {bytes_of(counting(4, 3))});
-  // What invocations do ends with them; an act of the grid does not belong to any of them.
+  // An invocation's work ends when it returns; a collective belongs to the grid, not to any of
+  // them.
   CHECK(words_of(out[0]) == counting(4, 3));
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("a loop variable starts again in every trip of the outer loop") {
   })") == Words{1023});
 }
 
-TEST_CASE("a let inside a loop body starts anew in each trip") {
+TEST_CASE("a let inside a loop body is fresh in each trip") {
   CHECK(run_words(R"(program p workgroup(1) {
     output o: u32[4];
     loop i in 0..4 { let x = 7; x = x + i; o[i] = x; }

@@ -324,7 +324,7 @@ TEST_CASE("min and max ignore one NaN and order the zeros") {
   }
 }
 
-TEST_CASE("is_nan, is_inf and is_finite are told apart") {
+TEST_CASE("is_nan, is_inf and is_finite differ") {
   for (const Type type : kFloats) {
     for (const std::uint64_t a : interesting_floats(type)) {
       const long double x = decoded(a, type);

@@ -205,7 +205,7 @@ TEST_CASE("doubles to f32: flush, tie and overflow at the ends of the range") {
 }
 
 TEST_CASE("doubles to f16 and bf16 do not go through f32") {
-  // Each lies just above a tie, by less than f32 can tell.
+  // Each lies just above a tie, by less than f32 can represent.
   const double f16_case = 1.0 + 0x1p-11 + 0x1p-40;
   CHECK(same(round_to_f16(f16_case), 1.0F + 0x1p-10F));
   CHECK(same(round_to_f16(static_cast<float>(f16_case)), 1.0F));

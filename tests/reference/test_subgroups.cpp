@@ -228,7 +228,7 @@ TEST_CASE("bool reductions") {
       "4 * u32(subgroup_xor(i >= 9));",
       8);
   for (std::uint32_t i = 0; i < 80; ++i) {
-    // Of 8 lanes all are at least 9, which is an even number, but in the second subgroup 7 are.
+    // All 8 lanes are at least 9, which is an even number; in the second subgroup only 7 are.
     CHECK(out[i] == (i / 8 == 1 ? 0u + 2u + 4u : 1u));
   }
 }
@@ -248,7 +248,7 @@ TEST_CASE("a width outside 1 to 64 is an error of every dispatch") {
 }
 
 TEST_CASE("a program may give another result with another width, and the reference takes each") {
-  // The sum of the first subgroup tells the width.
+  // The sum of the first subgroup gives its width.
   for (std::uint32_t width = 1; width <= 64; ++width) {
     CHECK(words_of(run("program p workgroup(64) { output o: u32[1]; let all = subgroup_add(1); "
                        "if local.x == 0 { o[0] = all; } }",

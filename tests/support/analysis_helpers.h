@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "felsite/builder.h"
-#include "felsite/text.h"
-#include "felsite/validate.h"
+#include "support/parse.h"  // IWYU pragma: export
 
 namespace felsite::test {
 
@@ -17,29 +16,6 @@ inline constexpr ir::Type kAllTypes[] = {
     ir::Type::Bool, ir::Type::U8,  ir::Type::I8,  ir::Type::U16, ir::Type::I16,
     ir::Type::U32,  ir::Type::I32, ir::Type::U64, ir::Type::I64, ir::Type::F16,
     ir::Type::BF16, ir::Type::F32, ir::Type::F64};
-
-inline std::string describe(const ir::Findings& findings) {
-  std::string text;
-  for (const ir::Finding& finding : findings) text += to_string(finding) + "\n";
-  return text;
-}
-
-// Enough of a text to see what it is; some tests make megabytes.
-inline std::string_view excerpt(std::string_view text) { return text.substr(0, 4000); }
-
-// Syntax only: for the analyses, which also take programs that do not validate.
-inline ir::Program parse_only(std::string_view text) {
-  const auto program = ir::parse(text);
-  if (!program) FAIL(describe(program.error()) << "in\n" << excerpt(text));
-  return *program;
-}
-
-inline ir::Program parse_ok(std::string_view text) {
-  const ir::Program program = parse_only(text);
-  const ir::Findings findings = validate(program);
-  if (!findings.empty()) FAIL(describe(findings) << "in\n" << excerpt(text));
-  return program;
-}
 
 // The node of that kind that comes `nth` in pre-order.
 inline ir::NodeId nth_node(const ir::Program& program, ir::NodeKind kind, std::size_t nth = 0) {
@@ -70,11 +46,11 @@ inline ir::VarId var_named(const ir::Program& program, std::string_view name) {
 inline void check_same(const ir::Builder& builder, std::string_view text) {
   const auto built = builder.build();
   if (!built) FAIL(describe(built.error()) << "instead of\n" << text);
-  const ir::Program expected = parse_ok(text);
+  const ir::Program expected = valid_program(text);
   INFO("built:\n", print(*built), "expected:\n", text);
   CHECK(to_string(built->fingerprint()) == to_string(expected.fingerprint()));
   // What was built also survives printing, whatever names the builder chose.
-  CHECK(to_string(parse_ok(print(*built)).fingerprint()) == to_string(built->fingerprint()));
+  CHECK(to_string(valid_program(print(*built)).fingerprint()) == to_string(built->fingerprint()));
 }
 
 // The findings of a builder that must not succeed.

@@ -1,5 +1,5 @@
-// Runs the programs of analysis_random_program.h one invocation at a time, and notes which values
-// and which steps of control flow invocations turned out to share.
+// Runs generated programs of the kind Few one invocation at a time, and notes which values and
+// which steps of control flow invocations turned out to share.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 namespace felsite::test {
 
 struct Observed {
-  std::vector<ir::Uniformity> exprs;    // by ExprId: at least so divergent
+  std::vector<ir::Uniformity> exprs;    // by ExprId: at least this divergent
   std::vector<ir::Uniformity> control;  // by NodeId
   std::vector<bool> evaluated;          // by ExprId
 };
@@ -136,7 +136,7 @@ class Observer {
       }
     }
   }
-  // Whoever neither came nor returned stayed away by another decision than the others'.
+  // An invocation that neither arrived nor returned took another branch than the others.
   void compare_visits(const Instance& row) {
     for (std::uint32_t a = 0; a < kInvocations; ++a) {
       for (std::uint32_t b = 0; b < kInvocations; ++b) {

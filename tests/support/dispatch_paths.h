@@ -1,4 +1,4 @@
-// Every way in which one program with one configuration reaches a backend. They all mean the same.
+// Every path on which one program with one configuration reaches a backend. All mean the same.
 #pragma once
 
 #include <algorithm>

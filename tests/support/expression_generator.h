@@ -14,12 +14,12 @@ inline std::string ProgramGenerator::literal(Type type) {
       return chance(2) ? "true" : "false";
     case ir::TypeClass::Unsigned: {
       const std::uint64_t values[] = {
-          0, 1, 2, 3, 7, 31, 33, mask, mask / 2, mask / 2 + 1, engine_() & mask};
+          0, 1, 2, 3, 7, 31, 33, mask, mask / 2, mask / 2 + 1, random_.bits() & mask};
       return fmt::format("{}{}", values[below(11)], row.name);
     }
     case ir::TypeClass::Signed: {
       const auto top = static_cast<std::int64_t>(mask >> 1);
-      const auto random = static_cast<std::int64_t>(engine_() & (mask >> 1));
+      const auto random = static_cast<std::int64_t>(random_.bits() & (mask >> 1));
       const std::int64_t values[] = {0, 1, -1, 2, 5, -7, 33, top, -top - 1, random, -random};
       return fmt::format("{}{}", values[below(11)], row.name);
     }
@@ -50,6 +50,9 @@ inline bool ProgramGenerator::is_too_large(ir::UnaryOp op) const {
 }
 
 inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
+  if (few_) return few_expression(type);
+  if (slips()) type = any_type();
+  if (slips()) return "nosuch";
   if (grid_sync_) depth = std::min(depth, 2u);
   std::vector<const Var*> known;
   for (const Var& var : vars_) {
@@ -124,7 +127,7 @@ inline std::string ProgramGenerator::load(Type type, unsigned depth) {
   const Buffer& buffer = *readable[below(static_cast<std::uint32_t>(readable.size()))];
   if (buffer.mode == Mode::Private) return fmt::format("{}[{}]", buffer.name, slot(buffer));
   if (chance(12)) return fmt::format("{}[{}]", buffer.name, expression(Type::U32, depth));
-  return fmt::format("{}[{} % {}]", buffer.name, expression(Type::U32, depth),
+  return fmt::format("{}[{} % {}]", buffer.name, operand(Type::U32, depth),
                      std::max(buffer.count + below(2), 1u));
 }
 
@@ -139,6 +142,9 @@ inline std::string ProgramGenerator::binary(Type type, unsigned depth) {
     // A literal zero as a divisor does not validate; a computed one does.
     const bool zero = b.size() > 1 && b[0] == '0' && !(b[1] >= '0' && b[1] <= '9');
     if (divides && ir::kIntegerTypes.has(operand) && zero) b = fmt::format("bit_and({}, {})", a, b);
+    if (spellings_ && !ir::info(op).infix.empty() && !chance(6)) {
+      return fmt::format("({}) {} ({})", a, ir::info(op).infix, b);
+    }
     return fmt::format("{}({}, {})", ir::info(op).name, a, b);
   }
   return "";
@@ -149,7 +155,9 @@ inline std::string ProgramGenerator::unary(Type type, unsigned depth) {
     const auto op = static_cast<ir::UnaryOp>(below(ir::kUnaryOpCount));
     const Type operand = type == Type::Bool || chance(4) ? any_type() : type;
     if (ir::result_type(ir::info(op).rule, operand) != type || is_too_large(op)) continue;
-    return fmt::format("{}({})", ir::info(op).name, expression(operand, depth));
+    const bool is_prefix = spellings_ && !ir::info(op).prefix.empty() && !chance(6);
+    return fmt::format("{}({})", is_prefix ? ir::info(op).prefix : ir::info(op).name,
+                       expression(operand, depth));
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// Short ways to parse, validate and compare text in tests.
+// What tests of the text form share: programs around a few statements, and findings as text.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -7,10 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "felsite/text.h"
-#include "felsite/validate.h"
+#include "support/parse.h"  // IWYU pragma: export
 
-namespace felsite::testing {
+namespace felsite::test {
 
 // A program around statements that start on line 3, column 1, over one buffer of each useful kind.
 inline std::string around(std::string_view statements) {
@@ -42,14 +41,6 @@ inline std::string first_message(std::string_view text) {
   return findings.empty() ? "valid" : findings.front().message;
 }
 
-inline ir::Program parsed(std::string_view text) {
-  auto program = ir::parse(text);
-  const std::string problem = program ? "" : ir::render(program.error().front(), text);
-  INFO(text);
-  REQUIRE_MESSAGE(program.has_value(), problem);
-  return *std::move(program);
-}
-
 // print → parse → print is a fixed point that keeps the fingerprint.
 inline void check_round_trip(const ir::Program& program) {
   const std::string text = ir::print(program);
@@ -60,4 +51,4 @@ inline void check_round_trip(const ir::Program& program) {
   CHECK(ir::print(*again) == text);
 }
 
-}  // namespace felsite::testing
+}  // namespace felsite::test

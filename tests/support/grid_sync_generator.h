@@ -1,8 +1,8 @@
 // The programs with grid barriers of program_generator.h, which includes this.
 //
 // Which buffers are read, written or counted in is fixed from one barrier to the next. A loop or an
-// if may begin and end in the middle of such a stretch: its body then ends in the same modes as it
-// began with, so that every way through it, round it or past it is one stretch.
+// if may begin and end in the middle of such a phase: its body then ends in the same modes as it
+// began with, so that every path through it, around it or past it is one phase.
 #pragma once
 
 #include "support/program_generator.h"
@@ -60,7 +60,7 @@ inline void ProgramGenerator::restore(const Modes& before) {
   }
 }
 
-// Of u32: what every invocation of the grid agrees on.
+// A u32 expression that is uniform over the grid.
 inline std::string ProgramGenerator::uniform(unsigned depth) {
   std::vector<std::string> known{"n[0]", "n[1]", "n[2]", "n[3]", std::to_string(below(5))};
   for (const Var& var : vars_) {
@@ -73,9 +73,9 @@ inline std::string ProgramGenerator::uniform(unsigned depth) {
   }
   const std::string one = known[below(static_cast<std::uint32_t>(known.size()))];
   if (depth == 0 || chance(2)) return one;
-  static constexpr const char* kWays[] = {"({} + {})", "({} ^ {})", "max({}, {})",
-                                          "({} / ({} | 1))"};
-  return fmt::format(fmt::runtime(kWays[below(4)]), one, uniform(depth - 1));
+  static constexpr const char* kForms[] = {"({} + {})", "({} ^ {})", "max({}, {})",
+                                           "({} / ({} | 1))"};
+  return fmt::format(fmt::runtime(kForms[below(4)]), one, uniform(depth - 1));
 }
 
 inline void ProgramGenerator::uniform_local() {
@@ -115,7 +115,7 @@ inline std::string ProgramGenerator::word_of(const Var& var) {
   return fmt::format("u32({})", var.name);
 }
 
-// Locals with something of their own in each invocation, so that much lives across barriers.
+// Locals whose values differ between invocations, so that much lives across barriers.
 inline void ProgramGenerator::known_from_the_start() {
   for (std::uint32_t k = 2 + below(4); k > 0; --k) {
     const Type type = any_type();
@@ -189,7 +189,7 @@ inline void ProgramGenerator::touch() {
   }
 }
 
-// A value from anywhere before, written down as it is now.
+// Stores the current value of some earlier variable.
 inline void ProgramGenerator::witness() {
   for (const Buffer& buffer : buffers_) {
     if (buffer.mode != Mode::Private || buffer.shared || chance(3)) continue;
@@ -198,7 +198,7 @@ inline void ProgramGenerator::witness() {
   }
 }
 
-// In the end each local that is known counts.
+// Folds every visible local into the witness.
 inline void ProgramGenerator::last_witness() {
   line("let known = 0;");
   for (const Buffer& buffer : buffers_) {
@@ -213,12 +213,12 @@ inline void ProgramGenerator::last_witness() {
 inline void ProgramGenerator::early_return() {
   const std::uint32_t all = size_[0] * size_[1] * size_[2] * grid_[0] * grid_[1];
   switch (below(3)) {
-    case 0:  // can be found out again at any time
+    case 0:  // can be evaluated again at any time
       return line(fmt::format("if slot >= {} {{ return; }}", all - below(all / 2 + 1)));
     case 1:
       return line(fmt::format("if slot % {} == {} && {} {{ return; }}", 2 + below(3), below(2),
                               expression(Type::Bool, 2)));
-    default:  // by what may change later
+    default:  // depends on what may change later
       return line(fmt::format("if {} % 5 == {} {{ return; }}", expression(Type::U32, 2), below(5)));
   }
 }

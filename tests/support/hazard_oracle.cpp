@@ -37,7 +37,7 @@ std::string_view name_of(Section section) {
   return "epilogue";
 }
 
-// Goes through the sequence as a device would, and holds each access against all before it that
+// Replays the sequence as a device would, and compares each access with all before it that
 // the barriers so far have not ordered before its stage.
 class Replay {
  public:
@@ -65,7 +65,7 @@ class Replay {
     std::uint64_t begin;
     std::uint64_t end;
   };
-  // Of one buffer, apart by stage, in order of time.
+  // Accesses to one buffer, by stage, in order of time.
   struct History {
     std::array<std::vector<Past>, kStageCount> writes;
     std::array<std::vector<Past>, kStageCount> reads;

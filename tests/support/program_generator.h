@@ -1,19 +1,19 @@
-// Random valid programs as text. Their result is defined: an invocation writes only its own slots,
-// or by one atomic operation that commutes; it reads the slots of others only in a phase, between
-// two barriers, in which nobody writes them. The same seed gives the same program everywhere.
+// Random programs as text. Their result is defined: an invocation writes only its own slots, or by
+// one atomic operation that commutes; it reads the slots of others only in a phase, between two
+// barriers, in which nobody writes them. The same seed gives the same program everywhere.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cstring>
-#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "felsite/backend.h"
 #include "felsite/ops.h"
+#include "support/random.h"
 
 namespace felsite::test {
 
@@ -23,13 +23,19 @@ class ProgramGenerator {
 
   // Wide: independent workgroups, and so many of them that it pays to run them in parallel.
   // GridSync: grid barriers in loops and ifs of all kinds, some in several iterations.
-  enum class Kind : std::uint8_t { Plain, Subgroups, Wide, GridSync };
+  // Text: in all the spellings that the text form has; some invocations may trap.
+  // Mistakes: the same with a few wrong types and unknown names; it parses, but may not validate.
+  // Few: a few operations on u32, no barriers and no atomics: small enough for brute force.
+  enum class Kind : std::uint8_t { Plain, Subgroups, Wide, GridSync, Text, Mistakes, Few };
 
   explicit ProgramGenerator(std::uint64_t seed, Kind kind = Kind::Plain)
-      : engine_(seed),
-        subgroups_(kind == Kind::Subgroups),
+      : random_(seed),
+        subgroups_(kind == Kind::Subgroups || kind == Kind::Text || kind == Kind::Mistakes),
         wide_(kind == Kind::Wide),
-        grid_sync_(kind == Kind::GridSync) {}
+        grid_sync_(kind == Kind::GridSync),
+        spellings_(kind == Kind::Text || kind == Kind::Mistakes),
+        mistakes_(kind == Kind::Mistakes),
+        few_(kind == Kind::Few) {}
 
   // Only what one kernel can do on a device with or without these features.
   ProgramGenerator& for_device(bool has_f64, bool has_atomics64, bool has_shared_atomics64) {
@@ -80,9 +86,11 @@ class ProgramGenerator {
     Type result;
   };
 
-  std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(engine_() % limit); }
-  bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
+  std::uint32_t below(std::uint32_t limit) { return random_.below(limit); }
+  bool chance(std::uint32_t one_in) { return random_.chance(one_in); }
+  bool slips() { return mistakes_ && chance(100); }
   Type any_type() {
+    if (few_) return Type::U32;
     const auto type = static_cast<Type>(below(static_cast<std::uint32_t>(Type::None)));
     return type == Type::F64 && !f64_ ? Type::F32 : type;
   }
@@ -116,10 +124,19 @@ class ProgramGenerator {
   void phases();
   void body(std::uint32_t statements);
   void statement();
+  void loop_statement();
   void write();
   void atomic_statement();
 
-  // Of grid_sync_generator.h.
+  // In text_generator.h.
+  std::string few_text();
+  std::string few_operand();
+  std::string few_expression(Type type);
+  bool text_statement();
+  std::string ordering();
+  std::string details();
+
+  // In grid_sync_generator.h.
   void choose_grid_sync_shape();
   void choose_iterations();
   void grid_sequence(unsigned nest);
@@ -141,18 +158,29 @@ class ProgramGenerator {
   void restore(const Modes& before);
 
   std::string expression(Type type, unsigned depth);
+  // The same to the left of an operator.
+  std::string operand(Type type, unsigned depth) {
+    const std::string text = expression(type, depth);
+    return spellings_ ? "(" + text + ")" : text;
+  }
   std::string literal(Type type);
   std::string load(Type type, unsigned depth);
   std::string binary(Type type, unsigned depth);
   std::string unary(Type type, unsigned depth);
   std::string call(Type type, unsigned depth);
   std::string subgroup(Type type, unsigned depth);
-  std::string slot(const Buffer& buffer) const { return buffer.shared ? "lane" : "slot"; }
+  std::string slot(const Buffer& buffer) {
+    if (few_) return few_operand();
+    return buffer.shared ? "lane" : "slot";
+  }
 
-  std::mt19937_64 engine_;
+  Random random_;
   bool subgroups_;
   bool wide_;
   bool grid_sync_;
+  bool spellings_;
+  bool mistakes_;
+  bool few_;
   bool one_group_fits_ = false;  // neither ids of workgroups nor their memory are used
   bool grid_barriers_ = true;
   bool f64_ = true;
@@ -190,13 +218,14 @@ inline void ProgramGenerator::declare(std::string_view words, std::string_view p
                                       Type type) {
   const bool given = words == "readonly" || words == "readwrite";
   const std::string name = fresh(prefix);
-  line(fmt::format("{} {}: {}[{}];", words, name, name_of(type),
-                   given ? "" : std::to_string(count)));
+  line(fmt::format("{} {}: {}[{}]{};", words, name, name_of(type),
+                   given ? "" : std::to_string(count), shared ? "" : details()));
   buffers_.push_back({name, type, count, shared, counter, mode, "", words == "writeonly"});
   if (given) random_input(type, count);
 }
 
 inline std::string ProgramGenerator::text() {
+  if (few_) return few_text();
   static constexpr std::array<std::uint32_t, 3> kSizes[] = {
       {1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1}, {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
   size_ = kSizes[wide_ ? 1 + below(5) : below(8)];
@@ -204,7 +233,8 @@ inline std::string ProgramGenerator::text() {
   if (grid_sync_) choose_grid_sync_shape();
   const std::uint32_t lanes = size_[0] * size_[1] * size_[2];
   const std::uint32_t all = lanes * grid_[0] * grid_[1];
-  out_ = fmt::format("program generated workgroup({}, {}, {}) {{\n", size_[0], size_[1], size_[2]);
+  out_ = fmt::format("program generated workgroup({}, {}, {}){} {{\n", size_[0], size_[1], size_[2],
+                     spellings_ && chance(5) ? " fast" : "");
   line("uniform n: u32[4];");
   inputs_.push_back(Bytes(16));
   for (std::size_t i = 0; i < 4; ++i) inputs_[0][i * 4] = static_cast<std::byte>(below(4));
@@ -341,34 +371,55 @@ inline void ProgramGenerator::write() {
   if (open.empty()) return;
   const Buffer& buffer = *open[below(static_cast<std::uint32_t>(open.size()))];
   const Type loaded = ir::info(buffer.element).loaded;
-  if (can_be_atomic(buffer.element, buffer.shared) && !wide_ && !buffer.blind && chance(3) &&
-      !buffer.name.starts_with("shared")) {
+  if (can_be_atomic(buffer.element, buffer.shared) && !wide_ && !few_ && !buffer.blind &&
+      chance(3) && !buffer.name.starts_with("shared")) {
     // An atomic on the own slot: its old value is defined too.
     const std::string name = fresh("old");
     const bool compares = chance(4);
     const std::string more = compares ? expression(loaded, 1) + ", " : "";
-    line(fmt::format("let {} = atomic_{}({}[slot], {}{});", name,
-                     compares    ? "compare_exchange"
-                     : chance(3) ? "exchange"
-                                 : buffer.atomic,
-                     buffer.name, more, expression(loaded, 2)));
+    const std::string value = expression(loaded, 2);
+    const std::string operation = compares    ? "compare_exchange"
+                                  : chance(3) ? "exchange"
+                                              : buffer.atomic;
+    line(fmt::format("let {} = atomic_{}{}({}[slot], {}{});", name, operation, ordering(),
+                     buffer.name, more, value));
     vars_.push_back({name, loaded, true});
     return;
   }
   const Type given = chance(3) ? buffer.element : loaded;
-  line(fmt::format("{}[{}] = {};", buffer.name, slot(buffer), expression(given, 4)));
+  const std::string place = slot(buffer);
+  line(fmt::format("{}[{}] = {};", buffer.name, place, expression(given, 4)));
 }
 
 inline void ProgramGenerator::atomic_statement() {
   for (const Buffer& buffer : buffers_) {
     if (buffer.mode != Mode::Atomic || chance(2)) continue;
-    line(fmt::format("atomic_{}({}[{} % {}], {});", buffer.atomic, buffer.name,
-                     expression(Type::U32, 2), buffer.count + 1, expression(buffer.element, 2)));
+    line(fmt::format("atomic_{}{}({}[{} % {}], {});", buffer.atomic, ordering(), buffer.name,
+                     operand(Type::U32, 2), buffer.count + 1, expression(buffer.element, 2)));
     return;
   }
 }
 
+inline void ProgramGenerator::loop_statement() {
+  const std::string name = fresh("k");
+  if (few_) {
+    const std::string from = few_operand();
+    line(fmt::format("loop {} in {}..{} {{", name, from, few_operand()));
+  } else {
+    const std::uint32_t from = below(3);
+    line(fmt::format("loop {} in {}..{} {{", name, from,
+                     chance(2) ? std::to_string(from + below(4)) : operand(Type::U32, 2) + " % 5"));
+  }
+  vars_.push_back({name, Type::U32, false});
+  ++loops_;
+  body(1 + below(3));
+  --loops_;
+  vars_.pop_back();
+  line("}");
+}
+
 inline void ProgramGenerator::statement() {
+  if (spellings_ && !in_op_ && text_statement()) return;
   const bool deep = depth_ > 4;
   switch (below(in_op_ ? 7 : 11)) {
     case 0:
@@ -384,7 +435,7 @@ inline void ProgramGenerator::statement() {
       for (std::size_t tries = 0; tries < 5 && !vars_.empty(); ++tries) {
         const Var& var = vars_[below(static_cast<std::uint32_t>(vars_.size()))];
         if (!var.assignable) continue;
-        line(fmt::format("{} = {};", var.name, expression(var.type, 4)));
+        line(fmt::format("{} = {};", slips() ? "nosuch" : var.name, expression(var.type, 4)));
         return;
       }
       return;
@@ -398,21 +449,9 @@ inline void ProgramGenerator::statement() {
       }
       line("}");
       return;
-    case 5: {
-      if (deep || loops_ == 2) return;
-      const std::string name = fresh("k");
-      const std::uint32_t from = below(3);
-      line(fmt::format(
-          "loop {} in {}..{} {{", name, from,
-          chance(2) ? std::to_string(from + below(4)) : expression(Type::U32, 2) + " % 5"));
-      vars_.push_back({name, Type::U32, false});
-      ++loops_;
-      body(1 + below(3));
-      --loops_;
-      vars_.pop_back();
-      line("}");
+    case 5:
+      if (!deep && loops_ < 2) loop_statement();
       return;
-    }
     case 6:
       if (deep) return;
       line(chance(2) ? "{" : "region \"r\" {");
@@ -434,3 +473,4 @@ inline void ProgramGenerator::statement() {
 
 #include "support/expression_generator.h"  // IWYU pragma: export
 #include "support/grid_sync_generator.h"   // IWYU pragma: export
+#include "support/text_generator.h"        // IWYU pragma: export

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "felsite/reference.h"
-#include "felsite/text.h"
-#include "felsite/validate.h"
+#include "support/parse.h"  // IWYU pragma: export
 
 namespace doctest {
 
@@ -70,19 +69,6 @@ inline Words counting(std::uint32_t count, std::uint32_t first = 0) {
   Words words(count);
   for (std::uint32_t i = 0; i < count; ++i) words[i] = first + i;
   return words;
-}
-
-inline ir::ValidProgram valid(const ir::Program& program) {
-  auto made = ir::validated(program);
-  REQUIRE_MESSAGE(made.has_value(), ir::to_string(made.error().front()));
-  return *std::move(made);
-}
-
-inline ir::ValidProgram valid_program(std::string_view text) {
-  const auto program = ir::parse(text);
-  INFO(text);
-  REQUIRE_MESSAGE(program.has_value(), ir::render(program.error().front(), text));
-  return valid(*program);
 }
 
 inline DispatchConfig on_grid(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1) {

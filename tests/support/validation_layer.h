@@ -17,7 +17,7 @@ inline std::string_view wanted_layer() {
   return value == nullptr || *value == '\0' ? "0" : value;
 }
 
-// Since the last look it must have had nothing to say.
+// It must have reported nothing since the last check.
 inline void check_silent_layers() {
   for (const std::string& message : vk::validation_log().take()) FAIL_CHECK(message);
 }

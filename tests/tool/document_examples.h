@@ -11,7 +11,7 @@ struct Example {
   std::string shown;
 };
 
-// Of a document of this repository. What it puts into /tmp goes into the scratch folder.
+// The examples of a document of this repository. Paths in /tmp become paths in the scratch folder.
 inline std::vector<Example> examples_in(std::string_view document, const Scratch& scratch) {
   std::vector<Example> examples;
   std::istringstream lines(read_whole(FELSITE_SOURCE_DIR + std::string(document)));

@@ -35,7 +35,7 @@ TEST_CASE("a bench row is over its bound above it, and not at it") {
 }
 
 TEST_CASE("a bench row whose spread exceeds its distance from the bound is not proven") {
-  // Of nine values the second and the eighth are the ends of the interval: half of 0.6.
+  // The second and the eighth of nine values are the ends of the interval: half of 0.6.
   const std::vector<double> felsite{0.1, 0.7, 0.9, 0.9, 1.0, 1.1, 1.2, 1.3, 9.0};
   const Measurement row = judged(0, felsite, kOnes);
   CHECK(row.ratio == 1.0);

@@ -97,7 +97,7 @@ TEST_CASE("how bench starts itself is no option for users") {
 TEST_CASE("bench rows that need a device are skipped with the reason where there is none") {
   const Environment old_name("VK_ICD_FILENAMES", "/dev/null/none.json");
   const Environment new_name("VK_DRIVER_FILES", "/dev/null/none.json");
-  // Some of them in a process of their own.
+  // Some of them in a separate process.
   const std::vector<std::string> rows{"control_device",
                                       "bounds_checks",
                                       "control_raw",
@@ -179,7 +179,7 @@ TEST_CASE("bench says where a file cannot be written") {
   CHECK(contains(outcome.err, "felsite: Cannot write /dev/null/rows.json: Not a directory"));
 }
 
-TEST_CASE("bench takes over what a process of its own has measured, and says how that was run") {
+TEST_CASE("bench adopts what a separate process has measured, and says how that was run") {
   const Scratch scratch;
   const Outcome outcome =
       run_tool({"bench", "--quick", "--rows", "control_raw", "--json", scratch.path("rows.json"),

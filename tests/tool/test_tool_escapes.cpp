@@ -7,7 +7,7 @@ using namespace felsite::test;
 
 namespace {
 
-// No control character but the ends of lines, no override of direction, no C1 byte of its own.
+// No control character but the ends of lines, no override of direction, no lone C1 byte.
 void check_harmless(const Outcome& outcome) {
   for (const std::string& text : {outcome.out, outcome.err}) {
     CAPTURE(text);

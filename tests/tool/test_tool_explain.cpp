@@ -160,7 +160,7 @@ TEST_CASE("explain --json has the whole explanation") {
   CHECK(json::parse(explain("prefix_scan", {"--json"}).out)["grid"].is_null());
 }
 
-TEST_CASE("explain --html writes a page of its own, to a file or to standard output") {
+TEST_CASE("explain --html writes a self-contained page, to a file or to standard output") {
   const Scratch scratch;
   for (const Sample& sample : all_samples()) {
     CAPTURE(sample.name);

@@ -113,7 +113,7 @@ TEST_CASE("check and fmt take several files, and standard input among them") {
         read_whole(good) + "program p workgroup(1) {\n  output o: u32[1];\n  o[0] = 7;\n}\n");
   CHECK(run_tool({"fmt", "-w", good, odd}).code == 0);
   CHECK(run_tool({"fmt", "--check", good, odd}).code == 0);
-  // One that cannot be read does not keep the others from being looked at.
+  // One that cannot be read does not keep the others from being checked.
   const Outcome absent = run_tool({"fmt", scratch.path("absent"), odd});
   CHECK(absent.code == kProgram);
   CHECK(contains(absent.out, "program p workgroup(1) {"));

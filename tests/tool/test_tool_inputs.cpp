@@ -56,7 +56,8 @@ TEST_CASE("decimals are rounded once, as literals are") {
     CHECK(outcome.code == 0);
     return outcome.out;
   };
-  // 1 + 2^-24, the tie between 1 and the next f32, and what is beside it by less than f64 can tell.
+  // 1 + 2^-24, the tie between 1 and the next f32, and values beside it, closer than f64 can
+  // represent.
   CHECK(bits("f32", "1.000000059604644775390625") == "x = 3f800000\n");
   CHECK(bits("f32", "1.00000005960464477539062500001") == "x = 3f800001\n");
   CHECK(bits("f32", "-1.00000005960464477539062500001") == "x = bf800001\n");

@@ -304,7 +304,7 @@ TEST_CASE("JSON names the files that were written") {
   CHECK(!body["outputs"].contains("words"));
 }
 
-TEST_CASE("JSON tells of a fixpoint") {
+TEST_CASE("JSON reports a fixpoint") {
   const Sample sample = sample_named("reachability");
   const json converged = json::parse(run_sample(sample, {"--json"}).out);
   CHECK(converged["converged"] == true);

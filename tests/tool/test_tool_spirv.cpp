@@ -1,4 +1,4 @@
-// felsite spirv: what it writes, and whom it holds at fault.
+// felsite spirv: what it writes, and which exit codes blame whom.
 #include <cstring>
 #include <nlohmann/json.hpp>
 

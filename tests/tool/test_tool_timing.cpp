@@ -6,7 +6,7 @@
 using namespace felsite::test;
 using nlohmann::json;
 
-TEST_CASE("--timing tells what was measured, and what was not") {
+TEST_CASE("--timing says what was measured, and what was not") {
   const Sample sample = sample_named("saxpy");
   const Outcome outcome = run_sample(sample, {"--timing"});
   check_expected(sample, outcome);
@@ -22,7 +22,7 @@ TEST_CASE("--timing tells what was measured, and what was not") {
   CHECK(contains(outcome.err, "\npipelines    1 compiled, 0 found ready\n"));
 }
 
-TEST_CASE("--timing of a fixpoint tells how it ended, once") {
+TEST_CASE("--timing of a fixpoint says how it ended, once") {
   const Outcome outcome = run_sample(sample_named("reachability"), {"--timing"});
   CHECK(contains(outcome.err, "\niterations   4, converged\n"));
   CHECK(!contains(outcome.err, "4 iterations"));

@@ -35,7 +35,7 @@ inline std::string read_whole(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// A folder of its own for each test, gone at its end.
+// A separate folder for each test, removed at its end.
 class Scratch {
  public:
   Scratch() {

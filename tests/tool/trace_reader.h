@@ -43,7 +43,7 @@ inline std::vector<TraceSlice> read_trace(const std::string& text) {
   return slices;
 }
 
-// The slices of a device's row, after a look at all: times from zero on, and all device work inside
+// The slices of a device's row. Checks all of them: times from zero on, and all device work inside
 // of a dispatch.
 inline std::vector<TraceSlice> device_slices(const std::vector<TraceSlice>& slices,
                                              std::string_view device) {

@@ -42,7 +42,7 @@ TEST_CASE("samples give the same on a device with nothing optional, or are refus
   }
 }
 
-TEST_CASE("without --check nothing is said; with --json it is told") {
+TEST_CASE("without --check the text is silent about it; with --json it is reported") {
   const Sample saxpy = sample_named("saxpy");
   const Outcome plain = run_sample(saxpy, {"--backend", "vulkan", "--device", "0"});
   check_expected(saxpy, plain);
@@ -187,6 +187,6 @@ TEST_CASE("a timeout ends the command, although the device goes on working") {
   const auto took = std::chrono::steady_clock::now() - begin;
   CHECK(outcome.code == kProgram);
   CHECK(outcome.err.find("Timeout") != std::string::npos);
-  // Closing the device would wait five seconds, if it was not told otherwise.
+  // Without this, closing the device would wait for five seconds.
   CHECK(took < std::chrono::milliseconds(4800));
 }

@@ -1,0 +1,312 @@
+// In which form a program with grid barriers or iterations runs, and why.
+#include <fmt/format.h>
+
+#include "dispatch/schedule/routing.h"
+#include "support/parse.h"
+
+using namespace felsite;
+using namespace felsite::test;
+
+namespace {
+
+// Every answer of the router.
+constexpr const char* kPlain = "plain: There is one iteration without a grid barrier.";
+constexpr const char* kSplitAsked = "host split: It was asked for.";
+constexpr const char* kResidentAsked = "resident: It was asked for.";
+constexpr const char* kOneAsked = "one workgroup: It was asked for.";
+constexpr const char* kNative = "native: The backend has grid barriers itself.";
+constexpr const char* kOwnGrid =
+    "host split: Each iteration reads its grid from a buffer that the program changes.";
+constexpr const char* kEmptyGrid = "resident: The grid is empty: there is nothing to put together.";
+constexpr const char* kManyBarriers =
+    "resident: So many grid barriers in one kernel would take the driver long to compile.";
+constexpr const char* kOverBudget =
+    "resident: One workgroup could exceed the driver's loop budget, which each segment has anew.";
+constexpr const char* kFits =
+    "one workgroup: The whole grid fits one workgroup, whose barriers are native.";
+constexpr const char* kAttempt =
+    "attempt: The whole grid fits one workgroup, whose barriers are native; should its loops "
+    "exceed the driver's budget, it runs again in segments.";
+constexpr const char* kNoCooperation =
+    "error: A cooperative dispatch needs a barrier of the whole grid, which Vulkan has not.";
+constexpr const char* kNativeOnly =
+    "error: This backend has grid barriers itself; of the other forms it has the host split.";
+constexpr const char* kOwnGridAsked =
+    "error: The program changes the buffer that its grid is read from in each iteration.";
+
+// Obstacles to one workgroup.
+constexpr const char* kCopies =
+    "a collective copies for all invocations, also for those that have returned";
+constexpr const char* kMemory = "several workgroups have memory of their own";
+constexpr const char* kBarriers = "several workgroups have barriers of their own";
+constexpr const char* kSubgroups = "several workgroups have subgroups of their own";
+
+std::string resident_because(std::string_view obstacle) {
+  return fmt::format("resident: Buffers stay on the device; not one workgroup: {}.", obstacle);
+}
+std::string refused_because(std::string_view obstacle) {
+  return fmt::format("error: The grid cannot run as one workgroup: {}.", obstacle);
+}
+
+// A workgroup of the device has 128 invocations, each lane of it up to 8 of the program's.
+struct RoutingCase {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  GridSync asked = GridSync::Automatic;
+  std::optional<std::uint32_t> iterations{};
+  Convergence::Kind convergence = Convergence::Kind::Automatic;
+  bool cooperative = false;
+  bool native = false;  // the backend has grid barriers itself
+  std::uint32_t loop_budget = 0;
+  bool can_try = false;
+  std::vector<std::uint64_t> lengths{};
+};
+
+std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
+  const auto program = valid_program(text);
+  DispatchConfig config;
+  config.grid_sync = c.asked;
+  config.fixpoint_iterations = c.iterations;
+  config.convergence.kind = c.convergence;
+  config.cooperative = c.cooperative;
+  DeviceProfile device;
+  device.grid_sync = c.native;
+  device.max_workgroup_invocations = 128;
+  device.max_workgroup_size = {128, 128, 64};
+  device.loop_budget = c.loop_budget;
+  const auto choice = dispatch::choose_route(program, config, c.grid, device,
+                                             {.lengths = c.lengths, .can_try = c.can_try});
+  if (!choice) {
+    CHECK(choice.error().code == ErrorCode::UnsupportedFeature);
+    CHECK(choice.error().context.program == "p");
+    CHECK(!choice.error().fix.empty());
+    return "error: " + choice.error().message;
+  }
+  CHECK((!choice->is_attempt || choice->route == dispatch::Route::OneWorkgroup));
+  return fmt::format("{}: {}", choice->is_attempt ? "attempt" : to_string(choice->route),
+                     choice->reason);
+}
+
+std::string route_of(std::string_view statements, const RoutingCase& c = {}) {
+  return route_of_program(fmt::format("program p workgroup(4) {{ readwrite x: u32[]; readwrite y: "
+                                      "u32[]; readonly n: u32[]; {} }}",
+                                      statements),
+                          c);
+}
+
+constexpr const char* kStep = "x[invocation.x] = 1; gridsync; y[invocation.x] = 2;";
+constexpr const char* kOneStep = "x[invocation.x] = 1;";
+
+}  // namespace
+
+TEST_CASE("routing: one iteration without grid barriers is a plain dispatch") {
+  CHECK(route_of(kOneStep) == kPlain);
+  CHECK(route_of(kOneStep, {.iterations = 1}) == kPlain);
+  CHECK(route_of(kOneStep, {.asked = GridSync::HostSplit}) == kPlain);
+  CHECK(route_of(kOneStep, {.grid = {1 << 20, 1, 1}}) == kPlain);
+  CHECK(route_of(kOneStep, {.native = true}) == kPlain);
+  CHECK(route_of("barrier; x[0] = 1;") == kPlain);
+  CHECK(route_of(kOneStep, {.iterations = 2}) == kFits);
+  CHECK(route_of(kStep) == kFits);
+  CHECK(route_of("all_reduce.add(x);") == kFits);
+}
+
+TEST_CASE("routing: a cooperative dispatch needs native grid barriers") {
+  CHECK(route_of(kStep, {.cooperative = true}) == kNoCooperation);
+  CHECK(route_of(kOneStep, {.cooperative = true}) == kNoCooperation);
+  CHECK(route_of(kStep, {.cooperative = true, .native = true}) == kNative);
+}
+
+TEST_CASE("routing: a form that was asked for") {
+  CHECK(route_of(kStep, {.asked = GridSync::HostSplit}) == kSplitAsked);
+  CHECK(route_of(kStep, {.asked = GridSync::Resident}) == kResidentAsked);
+  CHECK(route_of(kStep, {.asked = GridSync::OneWorkgroup}) == kOneAsked);
+  CHECK(route_of(kStep, {.grid = {0, 1, 1}, .asked = GridSync::Resident}) == kResidentAsked);
+}
+
+TEST_CASE("routing: a backend with grid barriers has them and the host split") {
+  CHECK(route_of(kStep, {.native = true}) == kNative);
+  CHECK(route_of(kStep, {.grid = {0, 1, 1}, .native = true}) == kNative);
+  CHECK(route_of(kStep, {.asked = GridSync::HostSplit, .native = true}) == kSplitAsked);
+  CHECK(route_of(kStep, {.asked = GridSync::Resident, .native = true}) == kNativeOnly);
+  CHECK(route_of(kStep, {.asked = GridSync::OneWorkgroup, .native = true}) == kNativeOnly);
+}
+
+TEST_CASE("routing: a program that changes the grid of its next iteration is split by the host") {
+  const std::string changes = "indirect_dispatch(x[0]); x[0] = 2; gridsync; y[0] = 1;";
+  CHECK(route_of(changes, {.iterations = 2}) == kOwnGrid);
+  CHECK(route_of(changes, {.asked = GridSync::HostSplit, .iterations = 2}) == kSplitAsked);
+  CHECK(route_of(changes, {.asked = GridSync::Resident, .iterations = 2}) == kOwnGridAsked);
+  CHECK(route_of(changes, {.asked = GridSync::OneWorkgroup, .iterations = 2}) == kOwnGridAsked);
+  CHECK(route_of(changes) == kFits);  // in one iteration it is read once
+  CHECK(route_of("indirect_dispatch(x[0]); atomic_add(x[0], 1);", {.iterations = 2}) == kOwnGrid);
+  CHECK(route_of("indirect_dispatch(n[0]); x[0] = 2;", {.iterations = 2}) == kFits);
+}
+
+TEST_CASE("routing: an empty grid is resident") {
+  CHECK(route_of(kStep, {.grid = {0, 1, 1}}) == kEmptyGrid);
+  CHECK(route_of(kStep, {.grid = {1, 0, 1}}) == kEmptyGrid);
+  CHECK(route_of(kStep, {.grid = {1, 1, 0}}) == kEmptyGrid);
+}
+
+TEST_CASE("routing: up to eight invocations to a lane of one workgroup") {
+  CHECK(route_of(kStep, {.grid = {256, 1, 1}}) == kFits);  // 1024 invocations
+  CHECK(route_of(kStep, {.grid = {257, 1, 1}}) ==
+        resident_because("1028 invocations are too many for one workgroup of 128"));
+  CHECK(route_of(kStep, {.grid = {257, 1, 1}, .asked = GridSync::OneWorkgroup}) ==
+        refused_because("1028 invocations are too many for one workgroup of 128"));
+  CHECK(route_of(kStep, {.grid = {4, 8, 8}}) == kFits);
+  CHECK(route_of(kStep, {.grid = {4, 8, 9}}) ==
+        resident_because("1152 invocations are too many for one workgroup of 128"));
+  // One workgroup is one already, whatever it has.
+  CHECK(route_of_program("program p workgroup(2048) { readwrite x: u32[]; gridsync; x[0] = 1; }") ==
+        kFits);
+}
+
+TEST_CASE("routing: what each workgroup has for itself keeps them apart") {
+  const RoutingCase two{.grid = {2, 1, 1}};
+  const RoutingCase two_asked{.grid = {2, 1, 1}, .asked = GridSync::OneWorkgroup};
+  const std::string memory =
+      "program p workgroup(4) { readwrite x: u32[]; workgroup t: u32[4]; gridsync; x[0] = t[0]; }";
+  CHECK(route_of_program(memory) == kFits);
+  CHECK(route_of_program(memory, two) == resident_because(kMemory));
+  CHECK(route_of_program(memory, two_asked) == refused_because(kMemory));
+  CHECK(route_of("gridsync; barrier;") == kFits);
+  CHECK(route_of("gridsync; barrier;", two) == resident_because(kBarriers));
+  CHECK(route_of("gridsync; barrier;", two_asked) == refused_because(kBarriers));
+  CHECK(route_of("gridsync; x[0] = subgroup_add(1);") == kFits);
+  CHECK(route_of("gridsync; x[0] = subgroup_add(1);", two) == resident_because(kSubgroups));
+  CHECK(route_of("gridsync; x[0] = subgroup_add(1);", two_asked) == refused_because(kSubgroups));
+}
+
+TEST_CASE("routing: a collective that copies is no part of a workgroup's kernel") {
+  CHECK(route_of("all_gather(x, y);") == resident_because(kCopies));
+  CHECK(route_of("all_gather(x, y);", {.asked = GridSync::OneWorkgroup}) ==
+        refused_because(kCopies));
+  CHECK(route_of("all_gather(x, x);") == kFits);
+}
+
+TEST_CASE("routing: a kernel has 16 grid barriers at most") {
+  const auto with_barriers = [](int count, const RoutingCase& c = {}) {
+    std::string text;
+    for (int k = 0; k < count; ++k) text += "gridsync; x[0] = 1; ";
+    return route_of(text, c);
+  };
+  CHECK(with_barriers(16) == kFits);
+  CHECK(with_barriers(17) == kManyBarriers);
+  CHECK(with_barriers(17, {.asked = GridSync::OneWorkgroup}) == kOneAsked);
+  CHECK(with_barriers(17, {.grid = {1000, 1, 1}}) ==
+        resident_because("4000 invocations are too many for one workgroup of 128"));
+}
+
+TEST_CASE("routing: loops around grid barriers must fit a sixteenth of the loop budget") {
+  const auto around = [](std::string_view bounds, bool can_try) {
+    return route_of(fmt::format("loop k in {} {{ x[k] = 1; gridsync; }}", bounds),
+                    {.loop_budget = 160, .can_try = can_try});
+  };
+  CHECK(around("0..9", false) == kFits);  // nine trips and the end of the loop
+  CHECK(around("0..10", true) == kAttempt);
+  CHECK(around("0..10", false) == kOverBudget);
+  CHECK(around("0..11", true) == kOverBudget);
+  CHECK(around("0..n[0]", true) == kOverBudget);
+  CHECK(around("n[0]..9", true) == kOverBudget);
+  CHECK(around("9..2", false) == kFits);
+  CHECK(route_of("loop k in 0..1000 { x[k] = 1; gridsync; }") == kFits);  // without a budget
+}
+
+TEST_CASE("routing: trips of loops in each other multiply") {
+  const auto nested = [](std::string_view text, bool can_try) {
+    return route_of(text, {.loop_budget = 160, .can_try = can_try});
+  };
+  const std::string six = "loop a in 0..2 { loop b in 0..3 { x[b] = 1; gridsync; } }";
+  CHECK(nested(six, false) == kFits);  // (2 + 1) + (2 * 3 + 1)
+  const std::string ten = "loop a in 0..2 { loop b in 0..5 { x[b] = 1; gridsync; } }";
+  CHECK(nested(ten, true) == kAttempt);  // 3 + 11 in all, 10 around the barrier
+  const std::string twelve = "loop a in 0..2 { loop b in 0..6 { x[b] = 1; gridsync; } }";
+  CHECK(nested(twelve, true) == kOverBudget);
+  CHECK(nested("loop a in 0..n[0] { loop b in 0..2 { x[b] = 1; gridsync; } }", true) ==
+        kOverBudget);
+  // What stands in a loop without trips does not run.
+  CHECK(nested("loop a in 9..2 { loop b in 0..100 { x[b] = 1; gridsync; } }", false) == kFits);
+  // One after the other they add up, and the one with the most counts for the barriers.
+  CHECK(nested("loop a in 0..4 { gridsync; } loop b in 0..4 { gridsync; }", false) == kFits);
+  CHECK(nested("loop a in 0..4 { gridsync; } loop b in 0..5 { gridsync; }", true) == kAttempt);
+}
+
+TEST_CASE("routing: loops without grid barriers may exceed the budget, which is an error then") {
+  const auto beside = [](std::string_view statements, bool can_try) {
+    return route_of(fmt::format("{} gridsync;", statements),
+                    {.loop_budget = 160, .can_try = can_try});
+  };
+  CHECK(beside("loop k in 0..9 { x[k] = 1; }", false) == kFits);
+  CHECK(beside("loop k in 0..10 { x[k] = 1; }", false) == kOverBudget);
+  CHECK(beside("loop k in 0..10 { x[k] = 1; }", true) == kAttempt);
+  CHECK(beside("loop k in 0..n[0] { x[k] = 1; }", false) == kOverBudget);
+  CHECK(beside("loop k in 0..n[0] { x[k] = 1; }", true) == kAttempt);
+  const std::string sum =
+      "op sum(q: u32) -> u32 { let s = 0; loop j in 0..2 { s = s + q; } yield "
+      "s; } x[0] = sum(3);";
+  CHECK(beside(sum, false) == kOverBudget);
+  CHECK(beside(sum, true) == kAttempt);
+}
+
+TEST_CASE("routing: comparing what an iteration changed takes loops too") {
+  const auto compared = [](RoutingCase c, std::string_view statements = kOneStep) {
+    c.loop_budget = 160;
+    if (!c.iterations) c.iterations = 2;
+    return route_of(statements, c);
+  };
+  // Four invocations look through `x`: a quarter of its elements each, and two trips around.
+  CHECK(compared({.lengths = {32, 9999, 9999}}) == kFits);
+  CHECK(compared({.lengths = {36, 9999, 9999}}) == kOverBudget);
+  CHECK(compared({.can_try = true, .lengths = {36, 9999, 9999}}) == kAttempt);
+  CHECK(compared({.grid = {2, 1, 1}, .lengths = {64, 9999, 9999}}) == kFits);
+  CHECK(compared({.grid = {1, 2, 1}, .lengths = {68, 9999, 9999}}) == kOverBudget);
+  CHECK(compared({.lengths = {12, 12, 9999}}, "x[0] = 1; y[0] = 1;") == kFits);
+  CHECK(compared({.lengths = {12, 16, 9999}}, "x[0] = 1; y[0] = 1;") == kOverBudget);
+  CHECK(compared({.lengths = {16, 16, 9999}}, "loop k in 0..3 { x[k] = 1; }") == kFits);
+  CHECK(compared({.lengths = {20, 16, 9999}}, "loop k in 0..3 { x[k] = 1; }") == kOverBudget);
+  // Where the lengths are not known, it may be anything; where nothing is compared, nothing.
+  CHECK(compared({}) == kOverBudget);
+  CHECK(compared({.convergence = Convergence::Kind::Flag}) == kFits);
+  CHECK(compared({.convergence = Convergence::Kind::None}) == kFits);
+  CHECK(compared({.iterations = 1}, kStep) == kFits);
+}
+
+TEST_CASE("routing: the buffers that an iteration may change") {
+  const auto changed = [](std::string_view statements) {
+    const ir::Program program = valid_program(
+        fmt::format("program p workgroup(4) {{ readwrite x: u32[]; readwrite y: u32[]; readonly n: "
+                    "u32[]; workgroup t: u32[4]; {} }}",
+                    statements));
+    std::string text;
+    for (const ir::BufferId id : dispatch::changed_buffers(program)) {
+      text += program.buffer(id).name;
+    }
+    return text;
+  };
+  CHECK(changed("let v = x[0] + n[0];") == "");
+  CHECK(changed("y[0] = x[0]; t[0] = 1;") == "y");
+  CHECK(changed("y[0] = 1; atomic_add(x[0], 1); atomic_add(t[0], 1);") == "xy");
+  CHECK(changed("async_store(y[0], t[0], 1, q); async_wait(q);") == "y");
+}
+
+TEST_CASE("routing: a kernel sees changes that are reported, or that all invocations can compare") {
+  const auto sees = [](std::string_view element, std::string_view statements,
+                       const GridSyncOptions& options = {.one_dimensional = true}) {
+    return dispatch::kernel_sees_changes(
+        valid_program(fmt::format("program p workgroup(4) {{ readwrite x: {}[]; output o: {}[8]; "
+                                  "let i = invocation.x; {} }}",
+                                  element, element, statements)),
+        options);
+  };
+  CHECK(sees("u32", "x[i] = 1;"));
+  CHECK(sees("u32", "if i > 3 { return; } x[i] = 1;"));  // the store reports
+  CHECK(sees("u32", "x[0] = 1;"));                       // is compared
+  CHECK_FALSE(sees("u32", "if i > 3 { return; } x[0] = 1;"));
+  CHECK_FALSE(sees("u32", "if i > 3 { return; } x[i] = 1;", {.one_dimensional = false}));
+  CHECK(sees("u32", "x[i] = 1;", {.one_dimensional = false}));
+  // The bytes of a caller's float are not its value.
+  CHECK_FALSE(sees("f32", "x[0] = 1.0;"));
+  CHECK(sees("f32", "o[0] = 1.0;"));
+  CHECK_FALSE(sees("f32", "o[0] = 1.0;", {.one_dimensional = true, .fresh_outputs = false}));
+}
