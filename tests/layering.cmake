@@ -1,7 +1,6 @@
 cmake_minimum_required(VERSION 3.25)
-#A folder of src includes only itself and the folders above it in the table of docs / design.md, \
-    and is
-#small enough to be looked through; only src / vk and the interop header know Vulkan.
+# A folder of src includes only itself and the folders above it in the table of docs/design.md, and is
+# small enough to be looked through; only src/vk and the interop header know Vulkan.
 set(most_files 30)
 file(STRINGS ${SOURCE_DIR}/docs/design.md folders REGEX "^\\| `src/[a-z/]+` \\|")
 list(TRANSFORM folders REPLACE "^\\| `src/([a-z/]+)` .*" "\\1")
