@@ -82,8 +82,8 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
     e_.module().need(spv::Capability::GroupNonUniformArithmetic);
     const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
     const Word operand = type == Type::Bool ? zero_or_one(value.flag()) : value.word();
-    const Word result = e_.as_word(
-        e_.function().group_reduce(op, is_signed(type), e_.type_word(), scope.id(), operand.id()));
+    const Word result = e_.as_word(e_.function().group_reduce(op, is_signed(type), e_.type_word(),
+                                                              {scope.id(), operand.id()}));
     return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
   }
   const Wide active = native_ballot(e_.flag(true)).wide();

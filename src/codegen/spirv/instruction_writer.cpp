@@ -57,9 +57,10 @@ Id InstructionWriter::atomic(AtomicOp op, bool is_signed, Id type, Operands oper
   return emit(opcode(kAtomics, op, is_signed), type, operands);
 }
 
-Id InstructionWriter::group_reduce(ReduceOp op, bool is_signed, Id type, Id scope, Id value) {
+Id InstructionWriter::group_reduce(ReduceOp op, bool is_signed, Id type, Operands operands) {
+  const auto* const given = operands.begin();
   return emit(opcode(kReductions, op, is_signed), type,
-              {scope, as_operand(spv::GroupOperation::Reduce), value});
+              {given[0], as_operand(spv::GroupOperation::Reduce), given[1]});
 }
 
 }  // namespace felsite::codegen

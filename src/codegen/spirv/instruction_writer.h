@@ -113,7 +113,8 @@ class InstructionWriter {
   Id group_shuffle(Id type, Operands operands) {
     return emit(spv::Op::OpGroupNonUniformShuffle, type, operands);
   }
-  Id group_reduce(ir::ReduceOp op, bool is_signed, Id type, Id scope, Id value);
+  // {scope, value}
+  Id group_reduce(ir::ReduceOp op, bool is_signed, Id type, Operands operands);
 
   void line(Id file, std::uint32_t line, std::uint32_t column) {
     body_.add(spv::Op::OpLine, {file, line, column});
