@@ -14,7 +14,7 @@ std::string fate(std::string_view body, std::string_view size = "4") {
   const Program program = parsed(fmt::format(R"(program p workgroup({}) {{
     readwrite a: u32[]; workgroup s: u32[4]; workgroup t: u32[8];
     {} }})",
-                                                 size, body));
+                                             size, body));
   const auto names = [&](const std::vector<BufferId>& buffers) {
     std::string text;
     for (const BufferId id : buffers) text += program.buffer(id).name;

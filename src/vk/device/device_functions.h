@@ -1,5 +1,5 @@
-// The functions of one device that Felsite and its allocator call. Using one that is not listed does
-// not compile.
+// The functions of one device that Felsite and its allocator call. Using one that is not listed
+// does not compile.
 #pragma once
 
 #include <vulkan/vulkan.h>

@@ -79,7 +79,7 @@ class DeviceWalk {
       Stop& stop = stops_[s];
       const bool is_end = s == end();
       stop.is_skipped = !is_end && s != 0 && plan_.segments[s].empty &&
-                       plan_.segments[s].next.kind == NextSegment::Kind::Go;
+                        plan_.segments[s].next.kind == NextSegment::Kind::Go;
       if (stop.is_skipped) continue;
       stop.shape_at = static_cast<std::uint32_t>(shapes_.size());
       add_shape(s, is_end);

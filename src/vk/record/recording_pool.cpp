@@ -18,7 +18,7 @@ std::shared_ptr<Recording> RecordingPool::take(const ir::Fingerprint& key) {
 }
 
 void RecordingPool::release(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                              std::uint64_t own_bytes) noexcept {
+                            std::uint64_t own_bytes) noexcept {
   if (own_bytes > most_bytes_) return;  // it would drive out all others
   // Where there is no memory to keep it, it is destroyed.
   base::best_effort([&] {
