@@ -20,7 +20,7 @@ struct LoopContext {
 std::string loops_of_program(std::string_view text, std::uint32_t budget,
                              const LoopContext& context = {}) {
   const ir::Program program = valid_program(text);
-  codegen::Folding folding;
+  codegen::GridFolding folding;
   folding.turns = context.turns;
   const codegen::RunPlan runs =
       codegen::plan_runs(program, program.entry(), ir::analyze_uniformity(program),

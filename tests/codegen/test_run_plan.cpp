@@ -33,7 +33,7 @@ std::pair<ir::Program, codegen::RunPlan> run_plan(std::string_view body,
   ir::Program program = valid_program(fmt::format(
       "program p workgroup(64) {{ readonly x: u32[]; readwrite y: u32[]; let i = local.x; {} }}",
       body));
-  codegen::Folding folding;
+  codegen::GridFolding folding;
   folding.grid = {2, 1, 1};
   folding.turns = context.turns;
   codegen::RunPlan plan =

@@ -13,7 +13,7 @@ using codegen::IndexBound;
 
 namespace {
 
-codegen::Segment in_iterations(std::string_view declarations, std::string_view body) {
+codegen::Segment iterating(std::string_view declarations, std::string_view body) {
   codegen::Segment segment(valid_program(fmt::format(
       "program p workgroup(64) {{ readwrite control: u32[4]; {} {} }}", declarations, body)));
   segment.one_workgroup = codegen::OneWorkgroup{};
@@ -25,7 +25,7 @@ codegen::Segment in_iterations(std::string_view declarations, std::string_view b
 ChangeCheck changes_of(std::string_view declarations, bool one_subgroup) {
   codegen::MemoryUse memory;
   memory.one_subgroup = one_subgroup;
-  return codegen::choose_change_check(in_iterations(declarations, "control[0] = 0;"), memory);
+  return codegen::choose_change_check(iterating(declarations, "control[0] = 0;"), memory);
 }
 
 // For each node of the entry.
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> hidden_trips(std::string_view declarations, std::stri
   codegen::Capabilities mask;
   mask.loop_budget = 1000;
   mask.subgroup_size = 32;
-  return codegen::plan_iterations(in_iterations(declarations, body), mask).hidden_trips;
+  return codegen::plan_iterations(iterating(declarations, body), mask).hidden_trips;
 }
 
 bool is_known_to_all(std::string_view condition) {

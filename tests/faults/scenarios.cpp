@@ -204,8 +204,10 @@ Result<void> run_watched(vk::Engine& engine, bool measured) {
     for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
     const auto plan = dispatch::plan_resources(program, sizes);
     if (!plan) return plain(plan);
+    const auto valid = engine.pipelines().validate(program);
+    if (!valid) return plain(valid);
     return vk::bind_step(engine.pipelines(), engine.memory(),
-                         {.program = program,
+                         {.program = *valid,
                           .plan = *plan,
                           .buffers = buffers,
                           .grid = {{1, 1, 1}},

@@ -28,25 +28,25 @@ inline std::unique_ptr<vk::VulkanBackend> open_backend(const std::string& mask =
 }
 
 // x[i] += 1, everywhere.
-inline ir::Program add_one() {
+inline ir::ValidProgram add_one() {
   return valid_program(
       "program add_one workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " if i < len(x) { x[i] = x[i] + 1; } }");
 }
 // One of as many programs as are wanted.
-inline ir::Program add_number(std::uint32_t number) {
+inline ir::ValidProgram add_number(std::uint32_t number) {
   return valid_program(
       "program add_number workgroup(4) { readwrite x: u32[];"
       " let i = invocation.x; if i < len(x) { x[i] = x[i] + " +
       std::to_string(number) + "; } }");
 }
-inline ir::Program copying() {
+inline ir::ValidProgram copying() {
   return valid_program(
       "program copy workgroup(4) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
       " if i < len(y) { y[i] = x[i]; } }");
 }
 // Has a status block.
-inline ir::Program trapping() {
+inline ir::ValidProgram trapping() {
   return valid_program(
       "program trapping workgroup(1) { readwrite x: u32[]; if x[0] == 7 { trap(3, seven); }"
       " x[0] = x[0] + 1; }");

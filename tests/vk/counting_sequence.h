@@ -6,7 +6,7 @@
 namespace felsite::test {
 
 // Counts while the word is not zero; clears it at the number wanted.
-inline ir::Program decide() {
+inline ir::ValidProgram decide() {
   return valid_program(
       "program decide workgroup(1) { readonly wanted: u32[]; readwrite go: u32[];"
       " readwrite n: u32[]; if go[0] != 0 { n[0] = n[0] + 1; if n[0] >= wanted[0] { go[0] = 0; } }"

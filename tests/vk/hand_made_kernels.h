@@ -30,16 +30,9 @@ struct HandMade {
   codegen::Kernel kernel;
 };
 
-inline ir::Program program_of(std::string_view text) {
-  const auto program = ir::parse(text);
-  REQUIRE(program);
-  REQUIRE(validate(*program).empty());
-  return *program;
-}
-
 // y += factor * x + workgroups; `unused` is not bound, `kept` neither, but is a result.
 inline HandMade add_scaled(bool parameters_in_buffer = false) {
-  HandMade made{program_of(R"(program add_scaled workgroup(4) {
+  HandMade made{valid_program(R"(program add_scaled workgroup(4) {
     readonly x: u32[];
     readonly unused: u8[];
     readwrite y: u32[];
@@ -68,7 +61,7 @@ inline HandMade add_scaled(bool parameters_in_buffer = false) {
 }
 
 inline HandMade report_status() {
-  HandMade made{program_of(R"(program report_status workgroup(1) {
+  HandMade made{valid_program(R"(program report_status workgroup(1) {
     readonly states: u32[];
     output out: u32[1];
     out[0] = states[0];
@@ -82,7 +75,7 @@ inline HandMade report_status() {
 }
 
 inline HandMade count_trips() {
-  HandMade made{program_of(R"(program count_trips workgroup(1) {
+  HandMade made{valid_program(R"(program count_trips workgroup(1) {
     readonly asked: u32[1];
     readwrite trips: u32[];
     trips[0] = asked[0];
@@ -95,7 +88,7 @@ inline HandMade count_trips() {
 }
 
 inline HandMade subgroup_order(bool in_rows) {
-  HandMade made{program_of(R"(program subgroup_order workgroup(45) {
+  HandMade made{valid_program(R"(program subgroup_order workgroup(45) {
     readwrite places: u32[];
     places[0] = 1;
   })"),

@@ -42,7 +42,7 @@ struct Workbench {
   }
 
   // Buffers in the order of their declarations.
-  vk::KernelStep step(const ir::Program& program, const std::vector<vk::BufferSlice>& buffers,
+  vk::KernelStep step(const ir::ValidProgram& program, const std::vector<vk::BufferSlice>& buffers,
                       std::array<std::uint32_t, 3> grid = {1, 1, 1}) {
     std::vector<std::uint64_t> sizes;
     for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);

@@ -19,12 +19,12 @@ constexpr std::array kConditionMasks{
     "",    "-in_place_memory", "-synchronization2", "-push_descriptors", "-conditional_rendering",
     "none"};
 
-ir::Program toggle() {
+ir::ValidProgram toggle() {
   return valid_program(
       "program toggle workgroup(1) { readwrite word: u32[]; word[0] = 1 - word[0]; }");
 }
 // Stops itself, and whoever goes by the same word.
-ir::Program stop() {
+ir::ValidProgram stop() {
   return valid_program(
       "program stop workgroup(1) { readwrite word: u32[]; readwrite x: u32[]; word[0] = 0;"
       " x[0] = x[0] + 1; }");
@@ -240,7 +240,7 @@ TEST_CASE("a grid in parts goes by its condition as a whole") {
   FELSITE_SKIP_IF(!bench.has_conditions(), "the device lacks conditional rendering");
   const std::uint32_t most = bench.engine->device().snapshot().limits.workgroup_count[0];
   FELSITE_SKIP_IF(most > 1u << 20, "a dispatch takes so many workgroups that they run too long");
-  const ir::Program program =
+  const auto program =
       valid_program("program many workgroup(1) { readwrite n: u32[]; atomic_add(n[0], 1); }");
   for (const std::uint32_t value : {0u, 1u}) {
     const BufferSlice words = bench.control({value});

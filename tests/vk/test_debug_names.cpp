@@ -110,7 +110,7 @@ void use_everything(Backend& backend) {
   measured.profile = true;
   must(backend.dispatch(add_one(), {bytes_of(Words{1})}, measured));
   must(backend.dispatch(trapping(), {bytes_of(Words{1})}));
-  const ir::Program in_segments = valid_program(
+  const auto in_segments = valid_program(
       "program in_segments workgroup(4) { readwrite x: u32[]; let i = invocation.x; let mine = "
       "x[i];"
       " gridsync; x[(i + 1) % len(x)] = mine; }");
@@ -207,7 +207,7 @@ TEST_CASE("a gate and a grid in parts stand under the name of their step") {
   const Watched watched;
   FELSITE_SKIP_IF(!watched.labels(), kNoLabels);
   const std::unique_ptr<Backend> backend = open_backend(settings_for({}, watch_ends));
-  const ir::Program counted = valid_program(
+  const auto counted = valid_program(
       "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[];"
       " indirect_dispatch(g[0]); atomic_add(n[0], 1); }");
   const ResidentHandle grid = must(backend->allocate_resident(12));
@@ -266,7 +266,7 @@ TEST_CASE("a kernel alone is named as well") {
   const Watched watched;
   FELSITE_SKIP_IF(!watched.names(), "neither the loader nor a driver has debug names");
   const auto device = must(vk::open_device());
-  const ir::Program program = add_one();
+  const auto program = add_one();
   const Bytes bytes = bytes_of(Words{41});
   const ByteSpan input = bytes;
   const auto kernel =

@@ -46,7 +46,7 @@ std::vector<std::uint32_t> words_in(const std::string& bytes) {
 TEST_CASE("program, module and plan of each kernel, and the plan of each sequence") {
   const ScratchFolder scratch;
   const auto folder = scratch.path() / "made" / "for it";
-  const ir::Program program = add_one();
+  const auto program = add_one();
   {
     const DumpInto dump(folder);
     const std::unique_ptr<Backend> backend = open_backend();
@@ -83,7 +83,7 @@ TEST_CASE("kernels of one program that differ have files of their own") {
   const DumpInto dump(scratch.path());
   must(pipelines->get(add_one()));
   must(pipelines->get(add_one(), /*grid_in_parts=*/true));
-  must(pipelines->get(add_one().with_workgroup_size({8, 1, 1})));
+  must(pipelines->get(valid(add_one().with_workgroup_size({8, 1, 1}))));
   std::map<std::string, std::string> files = contents_of(scratch.path());
   CHECK(files.size() == 9);
   const std::string name = "add_one-" + ir::to_string(add_one().fingerprint());

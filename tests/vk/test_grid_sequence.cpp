@@ -52,7 +52,7 @@ struct Laid {
 
 Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config,
              dispatch::Route route) {
-  const ir::Program program = valid_program(text);
+  const auto program = valid_program(text);
   const Bytes v(64 * 4);
   const std::vector<ByteSpan> inputs{v};
   const dispatch::BindingPlan bindings = must(dispatch::plan_inputs(program, inputs, config));

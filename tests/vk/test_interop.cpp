@@ -42,7 +42,7 @@ void check_kernel(Device& device) {
 
 // What was lowered under the device's mask runs on it: nothing in it was not turned on.
 void check_lowered(Device& device) {
-  const ir::Program program = program_of(R"(program wide workgroup(8) {
+  const auto program = valid_program(R"(program wide workgroup(8) {
     readonly x: u64[8];
     output y: u64[8];
     let i = local.x;

@@ -207,7 +207,7 @@ TEST_CASE("kernels that depend on the grid and runs on resident buffers go with 
   must(three->dispatch_resident(std::array{resident}));
   three.reset();
   CHECK(entries() == 0);
-  const ir::Program synced = valid_program(
+  const auto synced = valid_program(
       "program synced workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
       " let next = x[(i + 1) % len(x)]; gridsync; x[i] = x[i] + next; }");
   auto four = must(backend->compile(synced, plain));

@@ -277,7 +277,7 @@ TEST_CASE("workgroups are not there together where the driver is known for it") 
     return quirk.ends_with("-not-co-resident");
   });
   FELSITE_SKIP_IF(!known, "the driver is not known to run workgroups apart");
-  const ir::Program program = program_of(R"(program meet workgroup(1) {
+  const auto program = valid_program(R"(program meet workgroup(1) {
     readwrite arrived: u32[1];
     readwrite met: u32[1];
     atomic_add(arrived[0], 1);

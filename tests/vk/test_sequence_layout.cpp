@@ -26,7 +26,7 @@ namespace {
 constexpr std::array kLayoutMasks{"", "none", "-in_place_memory"};
 
 // More lengths than push constants have room for, so that they are a block.
-ir::Program many_lengths() {
+ir::ValidProgram many_lengths() {
   std::string text = "program many_lengths workgroup(1) { ";
   std::string sum = "0";
   for (int i = 0; i < 3; ++i) {
@@ -36,7 +36,7 @@ ir::Program many_lengths() {
   return valid_program(text + "readwrite o: u32[]; o[0] = " + sum + "; }");
 }
 // The grid is read by the device, behind a gate that Felsite adds.
-ir::Program counted() {
+ir::ValidProgram counted() {
   return valid_program(
       "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[];"
       " indirect_dispatch(g[0]); atomic_add(n[0], 1); }");

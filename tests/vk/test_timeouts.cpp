@@ -21,7 +21,7 @@ namespace {
 
 // Each workgroup is a good deal of work, and all of them within lavapipe's loop budget. The
 // recurrence has no short form that a compiler could find.
-ir::Program slow_program() {
+ir::ValidProgram slow_program() {
   return valid_program(
       "program slow workgroup(64) { readonly x: u32[]; readwrite y: u32[];"
       " let s = invocation.x; loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); }"
@@ -34,7 +34,7 @@ constexpr auto kMostDelay = kTimeout + 1s;  // of the answer
 // Workgroups that take the device ten times as long.
 std::uint32_t too_many_groups(Backend& backend) {
   static const std::uint32_t found = [&] {
-    const ir::Program program = slow_program();
+    const auto program = slow_program();
     must(backend.prepare(program));
     for (std::uint32_t groups = 2;; groups *= 2) {
       const auto begin = Clock::now();
@@ -144,7 +144,7 @@ TEST_CASE("resident work that takes too long keeps what it uses until it ends") 
 
 TEST_CASE("bytes that are uploaded after a timeout come behind the work that goes on") {
   // It takes its time, and then writes over what was uploaded meanwhile.
-  const ir::Program slow = valid_program(
+  const auto slow = valid_program(
       "program slow workgroup(64) { readwrite y: u32[]; let s = invocation.x;"
       " loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); } y[s % len(y)] = 77; }");
   for (const char* const mask : {"", "-in_place_memory", "none"}) {

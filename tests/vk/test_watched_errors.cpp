@@ -13,12 +13,12 @@ using vk::Place;
 
 namespace {
 
-ir::Program trap_at() {
+ir::ValidProgram trap_at() {
   return valid_program(
       "program trap_at workgroup(1) { readonly wanted: u32[]; readwrite n: u32[];"
       " n[0] = n[0] + 1; if n[0] == wanted[0] { trap(5, wanted); } }");
 }
-ir::Program slow() {
+ir::ValidProgram slow() {
   return valid_program(
       "program slow workgroup(64) { readonly x: u32[]; readwrite y: u32[];"
       " let s = invocation.x; loop k in 0..50000 { s = (s * 1664525 + 1013904223) ^ (s >> 7); }"

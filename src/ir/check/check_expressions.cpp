@@ -138,10 +138,8 @@ void ExpressionChecker::check(ExprId id) {
   const Expr& expr = program_.expr(id);
   check_names(id);
   if (op_) {
-    const bool allowed =
-        info(expr.kind).purity == Purity::Pure || info(expr.kind).purity == Purity::ReadsVariable;
-    const bool about_place = expr.kind >= ExprKind::BufLen && expr.kind <= ExprKind::SubgroupSize;
-    if (!allowed || about_place) {
+    const DependsOn depends_on = info(expr.kind).depends_on;
+    if (depends_on != DependsOn::Operands && depends_on != DependsOn::Variable) {
       report_.expr(
           FindingCode::NotAllowedInOp, id,
           fmt::format("An operation computes from its parameters only; `{}` does not.", shown(id)),
