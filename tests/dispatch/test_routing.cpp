@@ -14,32 +14,34 @@ constexpr const char* kPlain = "plain: There is one iteration without a grid bar
 constexpr const char* kSplitAsked = "host split: It was asked for.";
 constexpr const char* kResidentAsked = "resident: It was asked for.";
 constexpr const char* kOneAsked = "one workgroup: It was asked for.";
-constexpr const char* kNative = "native: The backend has grid barriers itself.";
+constexpr const char* kNative = "native: The backend has native grid barriers.";
 constexpr const char* kOwnGrid =
     "host split: Each iteration reads its grid from a buffer that the program changes.";
-constexpr const char* kEmptyGrid = "resident: The grid is empty: there is nothing to put together.";
+constexpr const char* kEmptyGrid =
+    "resident: The grid is empty: there is nothing to fold into one workgroup.";
 constexpr const char* kManyBarriers =
     "resident: So many grid barriers in one kernel would take the driver long to compile.";
 constexpr const char* kOverBudget =
-    "resident: One workgroup could exceed the driver's loop budget, which each segment has anew.";
+    "resident: One workgroup could exceed the driver's loop budget; each segment starts with a "
+    "fresh one.";
 constexpr const char* kFits =
     "one workgroup: The whole grid fits one workgroup, whose barriers are native.";
 constexpr const char* kAttempt =
     "attempt: The whole grid fits one workgroup, whose barriers are native; should its loops "
     "exceed the driver's budget, it runs again in segments.";
 constexpr const char* kNoCooperation =
-    "error: A cooperative dispatch needs a barrier of the whole grid, which Vulkan has not.";
+    "error: A cooperative dispatch needs a barrier of the whole grid, which the device lacks.";
 constexpr const char* kNativeOnly =
-    "error: This backend has grid barriers itself; of the other forms it has the host split.";
+    "error: This backend has native grid barriers; the host split is its only other form.";
 constexpr const char* kOwnGridAsked =
     "error: The program changes the buffer that its grid is read from in each iteration.";
 
 // Obstacles to one workgroup.
 constexpr const char* kCopies =
     "a collective copies for all invocations, also for those that have returned";
-constexpr const char* kMemory = "several workgroups have memory of their own";
-constexpr const char* kBarriers = "several workgroups have barriers of their own";
-constexpr const char* kSubgroups = "several workgroups have subgroups of their own";
+constexpr const char* kMemory = "each of several workgroups has its own memory";
+constexpr const char* kBarriers = "each of several workgroups has its own barriers";
+constexpr const char* kSubgroups = "each of several workgroups has its own subgroups";
 
 std::string resident_because(std::string_view obstacle) {
   return fmt::format("resident: Buffers stay on the device; not one workgroup: {}.", obstacle);
