@@ -46,7 +46,7 @@ ir::Program parsed_program(std::string_view text);
 // Inputs in declaration order, and the workgroups that cover them.
 struct Workload {
   std::vector<Bytes> inputs;
-  std::array<std::uint32_t, 3> grid;
+  Extent3 grid;
 };
 Workload workload_of(const ir::Program& program, std::uint32_t elements);
 // Workgroups of the peer.

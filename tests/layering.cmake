@@ -83,7 +83,7 @@ foreach(file IN LISTS tool_files)
 endforeach()
 
 # What each part may see of the public headers: nothing of a part below it.
-set(ir_headers types ops program literal finding error validate text builder printable
+set(ir_headers types ops program literal finding error extent validate text builder printable
     spelling)
 file(GLOB_RECURSE ir_files ${SOURCE_DIR}/src/ir/*.h ${SOURCE_DIR}/src/ir/*.cpp)
 foreach(header IN LISTS ir_headers)

@@ -132,8 +132,8 @@ std::vector<std::string> not_given(const CLI::App& command, const CLI::Option& m
 
 }  // namespace
 
-std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text) {
-  std::array<std::uint32_t, 3> result{1, 1, 1};
+std::optional<Extent3> parse_extents(std::string_view text) {
+  Extent3 result{1, 1, 1};
   const char* at = text.data();
   const char* const end = at + text.size();
   for (std::uint32_t& extent : result) {

@@ -75,6 +75,6 @@ Refusal replacement_by(const std::string& path, std::string_view what, std::stri
                        const RunArguments& args);
 
 // X[,Y[,Z]]; missing extents are 1.
-std::optional<std::array<std::uint32_t, 3>> parse_extents(std::string_view text);
+std::optional<Extent3> parse_extents(std::string_view text);
 
 }  // namespace felsite::tool

@@ -13,7 +13,7 @@
 namespace felsite::tool {
 namespace {
 
-using Extents = std::array<std::uint32_t, 3>;
+using Extents = Extent3;
 
 // The smallest grid with at least so many invocations on each axis.
 Extents covering_grid(const Extents& invocations, const Extents& workgroup) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "felsite/error.h"
+#include "felsite/extent.h"
 
 namespace felsite::codegen {
 
@@ -47,9 +48,9 @@ std::optional<Feature> feature_named(std::string_view name);
 
 // The limits that the module must keep. The defaults are what Vulkan guarantees on every device.
 struct DeviceLimits {
-  std::array<std::uint32_t, 3> workgroup_size{128, 128, 64};
+  Extent3 workgroup_size{128, 128, 64};
   std::uint32_t workgroup_invocations = 128;
-  std::array<std::uint32_t, 3> workgroup_count{65535, 65535, 65535};  // of a whole grid
+  Extent3 workgroup_count{65535, 65535, 65535};  // of a whole grid
   std::uint32_t shared_bytes = 16384;
   std::uint32_t storage_buffers = 4;
   std::uint32_t push_constant_bytes = 128;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "felsite/extent.h"
+
 namespace felsite {
 
 // `true` promises that the native path is taken; an emulation reports false.
@@ -27,8 +29,8 @@ struct DeviceProfile {
   bool resident_dispatch = false;
   bool distributed = false;
   bool collectives = false;
-  std::array<std::uint32_t, 3> max_workgroup_size{};
-  std::array<std::uint32_t, 3> max_workgroup_count{};  // of one grid, after splitting
+  Extent3 max_workgroup_size{};
+  Extent3 max_workgroup_count{};  // of one grid, after splitting
   std::uint32_t max_workgroup_invocations = 0;
   std::uint32_t subgroup_size = 0;
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none

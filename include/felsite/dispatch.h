@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "felsite/extent.h"
 #include "felsite/program.h"
 
 namespace felsite {
@@ -39,8 +40,8 @@ enum class GridSync : std::uint8_t {
 
 // Every field is optional.
 struct DispatchConfig {
-  std::optional<std::array<std::uint32_t, 3>> grid_override{};  // workgroups
-  std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
+  std::optional<Extent3> grid_override{};  // workgroups
+  std::optional<Extent3> workgroup_override{};
   std::optional<std::uint32_t> fixpoint_iterations{};  // absent: 1; 0 is an error
   Convergence convergence{};
   GridSync grid_sync = GridSync::Automatic;

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "felsite/extent.h"
+
 namespace felsite {
 
 // Codes are stable: they are only ever added.
@@ -32,7 +34,7 @@ enum class ErrorCode : std::uint32_t {
 struct TrapInfo {
   std::string tag;
   std::uint32_t address = 0;
-  std::array<std::uint32_t, 3> invocation{};
+  Extent3 invocation{};
 };
 
 struct ErrorContext {

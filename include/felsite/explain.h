@@ -17,6 +17,7 @@
 #include "felsite/device_profile.h"
 #include "felsite/dispatch.h"
 #include "felsite/error.h"
+#include "felsite/extent.h"
 #include "felsite/program.h"
 
 namespace felsite {
@@ -26,7 +27,7 @@ struct ExplainInputs {
   // past the end: unknown.
   std::vector<std::optional<std::uint64_t>> bytes;
   // The grid that an indirect dispatch will read, if its words are known.
-  std::optional<std::array<std::uint32_t, 3>> indirect_grid;
+  std::optional<Extent3> indirect_grid;
   // The text that the program was parsed from, shown beside its segments. Without it the program is
   // printed for this.
   std::string source{};
@@ -150,8 +151,8 @@ struct Explanation {
   std::string device;
   std::string route;  // plain, native, host split, resident, one workgroup
   std::string reason;
-  std::array<std::uint32_t, 3> workgroup_size{};
-  std::optional<std::array<std::uint32_t, 3>> grid;  // absent: unknown
+  Extent3 workgroup_size{};
+  std::optional<Extent3> grid;  // absent: unknown
   std::string grid_reason;
   std::vector<std::string> assumptions;  // sentences
   std::vector<std::string> notes;        // sentences
@@ -184,8 +185,8 @@ Result<Explanation> explain(const ir::Program& program, const DispatchConfig& co
 
 // The grid of a dispatch with inputs of these sizes, in the order of the declarations.
 struct GridChoice {
-  std::optional<std::array<std::uint32_t, 3>> grid;  // absent: the device reads it from a buffer
-  std::string reason;                                // "for the 250 elements of `y`"
+  std::optional<Extent3> grid;  // absent: the device reads it from a buffer
+  std::string reason;           // "for the 250 elements of `y`"
   bool is_inferred = false;
 };
 Result<GridChoice> choose_grid(const ir::Program& program, const DispatchConfig& config,

@@ -13,6 +13,7 @@
 
 #include "felsite/dispatch.h"
 #include "felsite/error.h"
+#include "felsite/extent.h"
 #include "felsite/validate.h"
 
 namespace felsite {
@@ -125,7 +126,6 @@ Result<GridSyncPlan> plan_grid_sync(const ir::ValidProgram& program,
 
 // The bytes of device memory that the plan keeps for a grid of this many workgroups. Absent if they
 // overflow 64 bits.
-std::optional<std::uint64_t> kept_bytes(const GridSyncPlan& plan,
-                                        const std::array<std::uint32_t, 3>& grid);
+std::optional<std::uint64_t> kept_bytes(const GridSyncPlan& plan, const Extent3& grid);
 
 }  // namespace felsite

@@ -11,6 +11,7 @@
 
 #include "felsite/capabilities.h"
 #include "felsite/error.h"
+#include "felsite/extent.h"
 #include "felsite/validate.h"
 
 namespace felsite::codegen {
@@ -74,7 +75,7 @@ struct Kernel {
   // The defaults of the specialization constants 0, 1 and 2. A smaller size may be specialized. A
   // larger one must be lowered again (Program::with_workgroup_size), since proofs rely on the
   // extents.
-  std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
+  Extent3 workgroup_size{1, 1, 1};
   // The size cannot be specialized at all: subgroups, a loop budget, workgroup memory that the
   // program fills itself, or the grid in one workgroup were planned for it.
   bool workgroup_size_is_fixed = false;
@@ -114,8 +115,8 @@ struct IterationLoop {
 // The whole grid as one workgroup: its invocations lie side by side, or several to a lane. Grid
 // barriers become workgroup barriers.
 struct OneWorkgroup {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  // of the program, in workgroups of its own size
-  std::optional<IterationLoop> iterations;     // absent: one iteration
+  Extent3 grid{1, 1, 1};                    // of the program, in workgroups of its own size
+  std::optional<IterationLoop> iterations;  // absent: one iteration
 };
 
 // A program, or a part of one, that runs as one kernel.

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "felsite/extent.h"
 #include "felsite/ops.h"
 #include "felsite/types.h"
 
@@ -332,11 +333,11 @@ struct Arena {
 class Program {
  public:
   Program();  // the empty program: no name, no buffers, no nodes; does not validate
-  Program(std::string name, std::array<std::uint32_t, 3> workgroup_size, FloatMode float_mode,
+  Program(std::string name, Extent3 workgroup_size, FloatMode float_mode,
           std::shared_ptr<const Arena> arena);
 
   std::string_view name() const { return header_->name; }
-  const std::array<std::uint32_t, 3>& workgroup_size() const { return header_->workgroup_size; }
+  const Extent3& workgroup_size() const { return header_->workgroup_size; }
   FloatMode float_mode() const { return header_->float_mode; }
   Fingerprint fingerprint() const { return header_->fingerprint; }
 
@@ -373,7 +374,7 @@ class Program {
   std::optional<BufferId> find_buffer(std::string_view name) const;
 
   // The same program with another workgroup size; the arena is shared.
-  Program with_workgroup_size(std::array<std::uint32_t, 3> size) const;
+  Program with_workgroup_size(Extent3 size) const;
   Program with_float_mode(FloatMode mode) const;
 
   std::size_t storage_bytes() const;
@@ -381,7 +382,7 @@ class Program {
  private:
   struct Header {
     std::string name;
-    std::array<std::uint32_t, 3> workgroup_size;
+    Extent3 workgroup_size;
     FloatMode float_mode;
     Fingerprint fingerprint;
   };

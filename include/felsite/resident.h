@@ -53,8 +53,8 @@ struct ResidentRange {
 struct ResidentStep {
   ir::Program program{};
   std::vector<ResidentHandle> resources{};
-  std::optional<std::array<std::uint32_t, 3>> grid_override{};
-  std::optional<std::array<std::uint32_t, 3>> workgroup_override{};
+  std::optional<Extent3> grid_override{};
+  std::optional<Extent3> workgroup_override{};
   std::optional<ir::FloatMode> float_mode{};  // the overrides mean what they mean in DispatchConfig
   std::optional<std::uint64_t> max_output_bytes{};
   std::string label{};

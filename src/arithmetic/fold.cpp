@@ -73,18 +73,4 @@ std::optional<Literal> fold(const Program& program, ExprId id, std::span<const L
   return Literal{expr.type, bits_from_lane(expr.type, &result)};
 }
 
-std::vector<std::optional<Literal>> fold_constants(const Program& program) {
-  std::vector<std::optional<Literal>> values(program.exprs().size());
-  std::vector<Literal> operands;
-  for (ExprId id = 0; id < values.size(); ++id) {
-    operands.clear();
-    const auto ids = program.operands(id);
-    for (const ExprId operand : ids) {
-      if (values[operand]) operands.push_back(*values[operand]);
-    }
-    if (operands.size() == ids.size()) values[id] = fold(program, id, operands);
-  }
-  return values;
-}
-
 }  // namespace felsite::arithmetic

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "felsite/extent.h"
+
 namespace felsite::base {
 
 constexpr std::optional<std::uint64_t> checked_sum(std::initializer_list<std::uint64_t> terms) {
@@ -28,6 +30,11 @@ constexpr std::optional<std::uint64_t> checked_product(
     if (__builtin_mul_overflow(total, factor, &total)) return std::nullopt;
   }
   return total;
+}
+
+// The number of workgroups of a grid, or of invocations of a workgroup.
+constexpr std::optional<std::uint64_t> volume(const Extent3& extent) {
+  return checked_product({extent[0], extent[1], extent[2]});
 }
 
 // The result of checked_sum or checked_product as text; an overflow is described without a number.

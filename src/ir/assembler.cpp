@@ -500,8 +500,8 @@ void Assembler::keep_positions(const SourceMap& source) {
   here_ = source.program_begin;
 }
 
-Program Assembler::finish(std::string_view program_name,
-                          std::array<std::uint32_t, 3> workgroup_size, FloatMode float_mode) {
+Program Assembler::finish(std::string_view program_name, Extent3 workgroup_size,
+                          FloatMode float_mode) {
   const NodeId begin = arena_->ops.empty() ? 0 : arena_->ops.back().body.end;
   arena_->entry = {begin, static_cast<NodeId>(arena_->nodes.size())};
   return Program(std::string(program_name), workgroup_size, float_mode,

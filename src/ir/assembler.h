@@ -106,8 +106,7 @@ class Assembler {
   // Sets the position of later rows that are appended without one.
   void stand_at(std::uint32_t at) { here_ = at; }
 
-  Program finish(std::string_view program_name, std::array<std::uint32_t, 3> workgroup_size,
-                 FloatMode float_mode);
+  Program finish(std::string_view program_name, Extent3 workgroup_size, FloatMode float_mode);
 
  private:
   struct Undo {

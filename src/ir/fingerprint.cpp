@@ -56,9 +56,8 @@ void reference(Digest& digest, const Arena& arena, std::uint32_t ref) {
 
 }  // namespace
 
-Fingerprint fingerprint_of(std::string_view name,
-                           const std::array<std::uint32_t, 3>& workgroup_size, FloatMode float_mode,
-                           const Arena& arena) {
+Fingerprint fingerprint_of(std::string_view name, const Extent3& workgroup_size,
+                           FloatMode float_mode, const Arena& arena) {
   Digest digest;
   digest.text("felsite program 1");
   digest.text(name);

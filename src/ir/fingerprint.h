@@ -6,9 +6,8 @@
 
 namespace felsite::ir {
 
-Fingerprint fingerprint_of(std::string_view name,
-                           const std::array<std::uint32_t, 3>& workgroup_size, FloatMode float_mode,
-                           const Arena& arena);
+Fingerprint fingerprint_of(std::string_view name, const Extent3& workgroup_size,
+                           FloatMode float_mode, const Arena& arena);
 
 struct FingerprintHash {
   std::size_t operator()(const Fingerprint& f) const { return f.low ^ f.high; }

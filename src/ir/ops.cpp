@@ -2,25 +2,18 @@
 
 #include <algorithm>
 
+#include "base/in_order.h"
 #include "ir/op_tables.h"
 
 namespace felsite::ir {
 namespace {
 
-// Each row must be at its enumerator's index, since info() looks it up by that index.
-template <class Table, class Key>
-constexpr bool in_order(const Table& table, Key key) {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (static_cast<std::size_t>(table[i].*key) != i) return false;
-  }
-  return true;
-}
-static_assert(in_order(kTypes, &TypeInfo::type));
-static_assert(in_order(kBinaryOps, &BinaryOpInfo::op));
-static_assert(in_order(kUnaryOps, &UnaryOpInfo::op));
-static_assert(in_order(kAtomicOps, &AtomicOpInfo::op));
-static_assert(in_order(kReduceOps, &ReduceOpInfo::op));
-static_assert(in_order(kOrderings, &OrderingInfo::ordering));
+static_assert(base::in_order(kTypes, &TypeInfo::type));
+static_assert(base::in_order(kBinaryOps, &BinaryOpInfo::op));
+static_assert(base::in_order(kUnaryOps, &UnaryOpInfo::op));
+static_assert(base::in_order(kAtomicOps, &AtomicOpInfo::op));
+static_assert(base::in_order(kReduceOps, &ReduceOpInfo::op));
+static_assert(base::in_order(kOrderings, &OrderingInfo::ordering));
 
 template <class Table, class Member>
 auto find_named(const Table& table, std::string_view name, Member member)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/in_order.h"
 #include "ir/fingerprint.h"
 
 namespace felsite::ir {
@@ -82,14 +83,8 @@ constexpr std::array<NodeKindInfo, kNodeKindCount> kNodeKinds{{
      NodeMemory::Buffer, NodeMemory::Buffer, Orders::Grid},
 }};
 
-template <class Table>
-constexpr bool in_order(const Table& table) {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (static_cast<std::size_t>(table[i].kind) != i) return false;
-  }
-  return true;
-}
-static_assert(in_order(kExprKinds) && in_order(kNodeKinds));
+static_assert(base::in_order(kExprKinds, &ExprKindInfo::kind));
+static_assert(base::in_order(kNodeKinds, &NodeKindInfo::kind));
 
 template <class T>
 std::size_t bytes_of(const std::vector<T>& rows) {
@@ -165,8 +160,8 @@ LineColumn line_column(const SourceMap& map, std::uint32_t offset) {
 
 Program::Program() : Program("", {1, 1, 1}, FloatMode::Exact, std::make_shared<const Arena>()) {}
 
-Program::Program(std::string name, std::array<std::uint32_t, 3> workgroup_size,
-                 FloatMode float_mode, std::shared_ptr<const Arena> arena)
+Program::Program(std::string name, Extent3 workgroup_size, FloatMode float_mode,
+                 std::shared_ptr<const Arena> arena)
     : arena_(std::move(arena)) {
   const Fingerprint fingerprint = fingerprint_of(name, workgroup_size, float_mode, *arena_);
   header_ = std::make_shared<const Header>(
@@ -222,7 +217,7 @@ Program Program::with_float_mode(FloatMode mode) const {
   return Program(header_->name, header_->workgroup_size, mode, arena_);
 }
 
-Program Program::with_workgroup_size(std::array<std::uint32_t, 3> size) const {
+Program Program::with_workgroup_size(Extent3 size) const {
   return Program(header_->name, size, header_->float_mode, arena_);
 }
 

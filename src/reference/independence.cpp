@@ -20,7 +20,7 @@ struct OwnIndex {
 
 class Prover {
  public:
-  Prover(const Program& program, std::array<std::uint32_t, 3> grid)
+  Prover(const Program& program, Extent3 grid)
       : program_(program),
         grid_(grid),
         vars_(program.vars().size()),
@@ -128,7 +128,7 @@ class Prover {
   }
 
   const Program& program_;
-  std::array<std::uint32_t, 3> grid_;
+  Extent3 grid_;
   std::uint8_t axis_ = 0;
   std::vector<bool> written_;                    // storage buffers only
   std::vector<std::optional<OwnIndex>> owners_;  // by BufferId: the form that all its indices share
@@ -138,7 +138,7 @@ class Prover {
 
 }  // namespace
 
-bool workgroups_are_independent(const Program& program, std::array<std::uint32_t, 3> grid) {
+bool workgroups_are_independent(const Program& program, Extent3 grid) {
   const Facts& facts = program.facts();
   if (facts.has_grid_sync || facts.has_collectives) return false;
   return Prover(program, grid).run();

@@ -11,6 +11,6 @@ namespace felsite::reference {
 // written storage buffer uses an index that belongs to the workgroup. Such an index is base *
 // stride + offset with a literal offset below the literal stride, where base is the invocation's or
 // the workgroup's id along the only axis on which the grid extends.
-bool workgroups_are_independent(const ir::Program& program, std::array<std::uint32_t, 3> grid);
+bool workgroups_are_independent(const ir::Program& program, Extent3 grid);
 
 }  // namespace felsite::reference

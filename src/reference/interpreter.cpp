@@ -19,16 +19,16 @@
 namespace felsite::reference {
 namespace {
 
-std::uint64_t group_count(const std::array<std::uint32_t, 3>& grid) {
+std::uint64_t group_count(const Extent3& grid) {
   // The caller has checked that invocation ids fit 32 bits per axis; the product may overflow 64
   // bits. No run would ever complete that many.
-  return base::checked_product({grid[0], grid[1], grid[2]}).value_or(UINT64_MAX);
+  return base::volume(grid).value_or(UINT64_MAX);
 }
 
 // The workgroup at each position of the run order.
 class GroupOrder {
  public:
-  GroupOrder(const std::array<std::uint32_t, 3>& grid, const ReferenceOptions& options)
+  GroupOrder(const Extent3& grid, const ReferenceOptions& options)
       : grid_(grid), count_(group_count(grid)), order_(options.order) {
     if (order_ != WorkgroupOrder::Shuffled) return;
     shuffled_.resize(count_);
@@ -41,7 +41,7 @@ class GroupOrder {
 
   std::uint64_t count() const { return count_; }
 
-  std::array<std::uint32_t, 3> at(std::uint64_t position) const {
+  Extent3 at(std::uint64_t position) const {
     std::uint64_t linear = position;
     if (order_ == WorkgroupOrder::Reversed) linear = count_ - 1 - position;
     if (order_ == WorkgroupOrder::Shuffled) linear = shuffled_[position];
@@ -51,7 +51,7 @@ class GroupOrder {
   }
 
  private:
-  std::array<std::uint32_t, 3> grid_;
+  Extent3 grid_;
   std::uint64_t count_;
   WorkgroupOrder order_;
   std::vector<std::uint32_t> shuffled_;
@@ -111,8 +111,7 @@ bool Interpreter::keeps_every_group() const {
   return facts.has_grid_sync || facts.has_collectives;
 }
 
-Result<void> Interpreter::check_memory(const std::array<std::uint32_t, 3>& grid,
-                                       std::uint64_t limit) const {
+Result<void> Interpreter::check_memory(const Extent3& grid, std::uint64_t limit) const {
   const std::uint64_t group_bytes = Machine::group_bytes(program_, bytecode_);
   const auto all = base::checked_product({group_bytes, grid[0], grid[1], grid[2]});
   const auto needed =

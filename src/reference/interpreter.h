@@ -14,7 +14,7 @@
 namespace felsite::reference {
 
 struct RunOptions {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  Extent3 grid{1, 1, 1};
   ReferenceOptions reference;
   base::Deadline deadline;
   const base::StopFlag* stop = nullptr;  // raised by another thread: the run ends soon
@@ -35,7 +35,7 @@ class Interpreter {
   Result<RunStats> run(std::span<const BufferView> buffers, const RunOptions& options) const;
 
   // DeviceOutOfMemory if the workgroups that a run must keep at the same time do not fit.
-  Result<void> check_memory(const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) const;
+  Result<void> check_memory(const Extent3& grid, std::uint64_t limit) const;
 
   const ir::ValidProgram& program() const { return program_; }
 

@@ -56,7 +56,7 @@ std::uint64_t Machine::group_bytes(const Program& program, const Bytecode& bytec
   return bytes;
 }
 
-void Machine::start(Group& group, std::array<std::uint32_t, 3> id) const {
+void Machine::start(Group& group, Extent3 id) const {
   const Bytecode& bytecode = launch_.bytecode;
   group.registers.resize((std::size_t{bytecode.units} * stride_ + 1) / 2);
   group.masks.resize(std::size_t{bytecode.masks} * stride_);

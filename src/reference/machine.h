@@ -31,7 +31,7 @@ struct Launch {
   const ir::Program& program;
   const Bytecode& bytecode;
   std::span<const BufferView> buffers;  // by BufferId; each group has its own workgroup buffers
-  std::array<std::uint32_t, 3> grid;
+  Extent3 grid;
   std::uint32_t subgroup_width;
   base::Deadline deadline;
   const base::StopFlag* stop = nullptr;
@@ -64,7 +64,7 @@ struct Group {
   std::vector<PendingCopy> copies;
   std::size_t copied_bytes = 0;
   std::vector<std::uint32_t> calls;  // return addresses
-  std::array<std::uint32_t, 3> id{};
+  Extent3 id{};
   std::uint32_t next = 0;  // instruction
   std::uint32_t mask = 0;
 };
@@ -87,7 +87,7 @@ class Machine {
   explicit Machine(const Launch& launch);
 
   // Places a workgroup at the start of the program.
-  void start(Group& group, std::array<std::uint32_t, 3> id) const;
+  void start(Group& group, Extent3 id) const;
   // Runs until the workgroup is done, reaches the end of a segment, or runs out of time. An
   // invocation that traps ends, and the others continue.
   Stop run(Group& group);

@@ -15,7 +15,6 @@ namespace felsite::vk {
 namespace {
 
 using dispatch::BoundBuffer;
-using Grid = std::array<std::uint32_t, 3>;
 
 constexpr std::uint64_t kPlainDispatch = 1;  // the first word of the keys of such recordings
 
@@ -72,7 +71,7 @@ bool PlainDispatch::is_flag(ir::BufferId id) const {
          program_.buffer(id).name == config_.convergence.flag;
 }
 
-Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& grid,
+Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Extent3& grid,
                                  bool may_borrow) {
   const bool measured = config_.profile || dispatch::tracing();
   RecordingKey key;
@@ -125,7 +124,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Grid& g
 }
 
 // A single kernel has its own list of buffers. Several kernels share all buffers of the program.
-Result<void> PlainDispatch::find_seen(const Grid& grid) {
+Result<void> PlainDispatch::find_seen(const Extent3& grid) {
   if (route_ == dispatch::Route::Plain) {
     const bool in_parts =
         !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
@@ -142,7 +141,7 @@ Result<void> PlainDispatch::find_seen(const Grid& grid) {
   return {};
 }
 
-Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, const Grid& grid,
+Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, const Extent3& grid,
                                               bool may_borrow) {
   Sequence sequence;
   sequence.name = config_.label.empty() ? std::string(program_.name()) : config_.label;
@@ -180,7 +179,7 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
 }
 
 Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
-                                      const Grid& grid) {
+                                      const Extent3& grid) {
   if (route_ != dispatch::Route::Plain) {
     return add_grid_steps(*engine_,
                           {.program = program_,

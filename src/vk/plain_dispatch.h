@@ -39,18 +39,17 @@ class PlainDispatch {
         program_(std::move(program)),
         plan_(std::move(plan)),
         config_(config) {}
-  Result<void> bind(std::span<const ByteSpan> inputs, const std::array<std::uint32_t, 3>& grid,
-                    bool may_borrow);
+  Result<void> bind(std::span<const ByteSpan> inputs, const Extent3& grid, bool may_borrow);
   // A storage buffer that the kernels see.
   struct Seen {
     ir::BufferId id;
     bool written;
   };
-  Result<void> find_seen(const std::array<std::uint32_t, 3>& grid);
-  Result<Sequence> make_sequence(std::span<const ByteSpan> inputs,
-                                 const std::array<std::uint32_t, 3>& grid, bool may_borrow);
+  Result<void> find_seen(const Extent3& grid);
+  Result<Sequence> make_sequence(std::span<const ByteSpan> inputs, const Extent3& grid,
+                                 bool may_borrow);
   Result<void> add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
-                         const std::array<std::uint32_t, 3>& grid);
+                         const Extent3& grid);
   Result<void> read_flag(Bytes& out) const;
   Result<void> read_outputs(std::vector<Bytes>& outputs);
   bool is_flag(ir::BufferId id) const;

@@ -10,8 +10,6 @@
 namespace felsite::vk {
 namespace {
 
-using Grid = std::array<std::uint32_t, 3>;
-
 // The first words of the keys of such recordings.
 constexpr std::uint64_t kResidentSubmission = 2;
 constexpr std::uint64_t kGridDispatch = 3;
@@ -20,7 +18,7 @@ void add_to(RecordingKey& key, const ResidentHandle& handle) {
   key.add(handle.backend).add(std::uint64_t{handle.slot} << 32 | handle.generation);
 }
 
-void add_to(RecordingKey& key, const std::optional<Grid>& extents) {
+void add_to(RecordingKey& key, const std::optional<Extent3>& extents) {
   key.add(extents ? 1 : 0);
   if (!extents) return;
   for (const std::uint32_t extent : *extents) key.add(extent);
@@ -43,7 +41,7 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
 struct CheckedStep {
   ir::ValidProgram program;
   dispatch::BindingPlan plan{};
-  Grid grid{};
+  Extent3 grid{};
   std::vector<BufferSlice> slices{};  // by BufferId
 };
 
@@ -70,7 +68,7 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   const bool indirect = program.facts().has_indirect_dispatch;
   FELSITE_TRY(const auto grid,
               dispatch::plan_grid(program, checked.plan, config,
-                                  indirect ? std::optional(Grid{}) : std::nullopt));
+                                  indirect ? std::optional(Extent3{}) : std::nullopt));
   checked.grid = grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);

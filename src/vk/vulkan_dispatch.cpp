@@ -30,7 +30,7 @@ bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
 
 // What the segments of a cut program are lowered as.
 Result<void> make_segments(Engine& engine, const ir::ValidProgram& program,
-                           const DispatchConfig& config, const std::array<std::uint32_t, 3>& grid) {
+                           const DispatchConfig& config, const Extent3& grid) {
   const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
   const bool compares = many_iterations && config.convergence.kind == Convergence::Kind::Automatic;
   const std::uint32_t words = dispatch::spill_words_that_fit(
@@ -82,7 +82,7 @@ Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
   // on the grid.
   DispatchConfig any_form = config;
   if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
-  const std::array<std::uint32_t, 3> large{2, 1, 1};
+  const Extent3 large{2, 1, 1};
   FELSITE_CHECK(dispatch::choose_route(program, any_form, large, engine.profile()));
   if (config.grid_sync == GridSync::OneWorkgroup) return {};
   return make_segments(engine, program, config, large);

@@ -10,7 +10,7 @@ using namespace felsite::test;
 namespace {
 
 // "66 lanes, 2 turns", or "none" where there is nothing to fold.
-std::string folding_of(std::array<std::uint32_t, 3> grid, std::string_view size,
+std::string folding_of(Extent3 grid, std::string_view size,
                        const codegen::DeviceLimits& limits = {}) {
   codegen::Segment segment(valid_program(
       fmt::format("program p workgroup({}) {{ readwrite x: u32[]; x[0] = 1; }}", size)));

@@ -41,8 +41,7 @@ constexpr std::string_view kText = R"(program iterations workgroup(8) {{
 )";
 
 Result<codegen::Kernel> lower_iterations(const ir::Program& program,
-                                         const codegen::IterationLoop& iterations,
-                                         std::array<std::uint32_t, 3> grid,
+                                         const codegen::IterationLoop& iterations, Extent3 grid,
                                          const Capabilities& mask) {
   codegen::Segment segment(valid(program));
   segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .iterations = iterations};

@@ -106,7 +106,7 @@ TEST_CASE("bindings, parameters and the workgroup size come as plain data") {
   std::ranges::sort(parameters, {}, [](const auto& p) { return std::pair(p.kind, p.ref); });
   CHECK(parameters ==
         std::vector<codegen::Parameter>{{ParameterKind::Grid, 1}, {ParameterKind::Length, 3}});
-  CHECK(kernel.workgroup_size == std::array<std::uint32_t, 3>{8, 4, 1});
+  CHECK(kernel.workgroup_size == Extent3{8, 4, 1});
   CHECK(kernel.shared_bytes == 16);
   CHECK(!kernel.status_binding.has_value());
   CHECK(!kernel.parameter_binding.has_value());

@@ -13,14 +13,14 @@ using codegen::Capabilities;
 
 namespace {
 
-Result<codegen::Kernel> lower_on_grid(std::string_view text, std::array<std::uint32_t, 3> grid,
+Result<codegen::Kernel> lower_on_grid(std::string_view text, Extent3 grid,
                                       const Capabilities& mask = codegen::all_capabilities()) {
   codegen::Segment segment(valid_program(text));
   segment.one_workgroup = codegen::OneWorkgroup{.grid = grid, .iterations = {}};
   return codegen::lower(segment, mask);
 }
 
-codegen::Kernel valid_kernel(std::string_view text, std::array<std::uint32_t, 3> grid,
+codegen::Kernel valid_kernel(std::string_view text, Extent3 grid,
                              const Capabilities& mask = codegen::all_capabilities()) {
   auto kernel = lower_on_grid(text, grid, mask);
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
@@ -45,7 +45,7 @@ constexpr std::string_view kNeighbours = R"(program neighbours workgroup(4, 2) {
 TEST_CASE("grid barriers of one workgroup are its barriers") {
   for (const Capabilities& mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
     const codegen::Kernel kernel = valid_kernel(kNeighbours, {1, 1, 1}, mask);
-    CHECK(kernel.workgroup_size == std::array<std::uint32_t, 3>{4, 2, 1});
+    CHECK(kernel.workgroup_size == Extent3{4, 2, 1});
     CHECK(kernel.workgroup_size_is_fixed);
     CHECK(disassembly(kernel.words).find("OpControlBarrier") != std::string::npos);
     // The grid is known.
@@ -56,7 +56,7 @@ TEST_CASE("grid barriers of one workgroup are its barriers") {
 }
 
 TEST_CASE("lanes of one subgroup wait for that alone") {
-  const auto waits_for_subgroup = [](std::string_view size, std::array<std::uint32_t, 3> grid,
+  const auto waits_for_subgroup = [](std::string_view size, Extent3 grid,
                                      const Capabilities& mask) {
     const auto kernel = valid_kernel(fmt::format(R"(program p workgroup({}) {{
   readwrite x: u32[];
@@ -87,18 +87,16 @@ TEST_CASE("lanes of one subgroup wait for that alone") {
 
 TEST_CASE("a folded grid has the workgroup size of all its invocations") {
   for (const Capabilities& mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
-    for (const auto& grid :
-         std::vector<std::array<std::uint32_t, 3>>{{3, 1, 1}, {1, 5, 1}, {2, 3, 4}, {1, 1, 7}}) {
+    for (const auto& grid : std::vector<Extent3>{{3, 1, 1}, {1, 5, 1}, {2, 3, 4}, {1, 1, 7}}) {
       const codegen::Kernel kernel = valid_kernel(kNeighbours, grid, mask);
-      CHECK(kernel.workgroup_size ==
-            std::array<std::uint32_t, 3>{8 * grid[0] * grid[1] * grid[2], 1, 1});
+      CHECK(kernel.workgroup_size == Extent3{8 * grid[0] * grid[1] * grid[2], 1, 1});
       CHECK(kernel.workgroup_size_is_fixed);
     }
   }
 }
 
 TEST_CASE("a grid that cannot be one workgroup is refused by the reason") {
-  const auto refusal = [](std::string_view body, std::array<std::uint32_t, 3> grid) {
+  const auto refusal = [](std::string_view body, Extent3 grid) {
     const auto kernel = lower_on_grid(
         fmt::format("program p workgroup(8) {{ readwrite x: u32[]; workgroup t: u32[8]; {} "
                     "gridsync; x[0] = 1; }}",
@@ -144,7 +142,7 @@ TEST_CASE("one workgroup of nothing, or in parts, is no segment") {
 TEST_CASE("a few invocations to a lane") {
   for (Capabilities mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
     mask.limits.workgroup_invocations = 16;
-    const auto lanes = [&](std::array<std::uint32_t, 3> grid) {
+    const auto lanes = [&](Extent3 grid) {
       return valid_kernel(kNeighbours, grid, mask).workgroup_size[0];
     };
     CHECK(lanes({2, 1, 1}) == 16);
@@ -156,6 +154,5 @@ TEST_CASE("a few invocations to a lane") {
   // Both limits count.
   Capabilities mask = codegen::all_capabilities();
   mask.limits.workgroup_size[0] = 8;
-  CHECK(valid_kernel(kNeighbours, {2, 1, 1}, mask).workgroup_size ==
-        std::array<std::uint32_t, 3>{8, 1, 1});
+  CHECK(valid_kernel(kNeighbours, {2, 1, 1}, mask).workgroup_size == Extent3{8, 1, 1});
 }

@@ -345,7 +345,7 @@ TEST_CASE("a grid that would take years is refused on every path") {
       "program long_one workgroup(1) { readwrite x: u32[1]; gridsync; x[0] = 1; }";
   for (const char* text : {plain, segments}) {
     CAPTURE(text);
-    for (const std::array<std::uint32_t, 3>& grid :
+    for (const Extent3& grid :
          {std::array{UINT32_MAX, UINT32_MAX, UINT32_MAX}, std::array{1u, UINT32_MAX, 65537u},
           std::array{65536u, 65536u, 65537u}}) {
       config.grid_override = grid;

@@ -142,7 +142,7 @@ TEST_CASE("what cannot be kept for an absurd grid is a typed error in every form
   const ir::Program keep = valid_program(kKeep);
   std::vector<GridSync> forms{GridSync::Automatic, GridSync::HostSplit};
   if (on_vulkan()) forms.push_back(GridSync::Resident);
-  for (const auto& grid : {std::array<std::uint32_t, 3>{65536, 65536, 1},
+  for (const auto& grid : {Extent3{65536, 65536, 1},
                            {65536, 65536, 65536},
                            {1073741824, 2147483648, 1},
                            {2147483648, 2147483648, 1}}) {

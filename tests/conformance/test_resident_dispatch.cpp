@@ -321,7 +321,7 @@ TEST_CASE("of several runs and steps that trap, the first run counts, and in it 
     error = trap({2, 3, 4, 5, 6, 7, 7, 7}, {2, 3, 4, 5, 6, 8, 8, 8}, count);
     CHECK(error.context.trap->tag == "nine_too");
     CHECK(error.context.trap->address == 5000);
-    CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{5, 0, 0});
+    CHECK(error.context.trap->invocation == Extent3{5, 0, 0});
     CHECK(error.context.step == 1);
     error = trap({0, 0, 0, 0, 0, 8, 0, 0}, {0, 0, 8, 0, 0, 0, 0, 0}, count);
     CHECK(error.context.trap->address == 500);

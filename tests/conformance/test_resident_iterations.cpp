@@ -173,7 +173,7 @@ TEST_CASE("a step of a sequence may have grid barriers") {
   const OnDevice flag(Words{0});
   const ResidentStep step{.program = valid_program(kSpread),
                           .resources = {x.handle(), flag.handle()},
-                          .grid_override = std::array<std::uint32_t, 3>{3, 1, 1},
+                          .grid_override = Extent3{3, 1, 1},
                           .workgroup_override = {},
                           .label = {}};
   std::vector<Bytes> outputs;

@@ -5,8 +5,6 @@
 
 namespace felsite::test {
 
-using Grid = std::array<std::uint32_t, 3>;
-
 inline Result<codegen::Kernel> lower_as_one(const ir::Program& program,
                                             const codegen::OneWorkgroup& form,
                                             const codegen::Capabilities& mask) {
@@ -19,7 +17,7 @@ inline Result<codegen::Kernel> lower_as_one(const ir::Program& program,
 
 // The mask for a device whose workgroups are so small that each lane has several invocations.
 inline codegen::Capabilities with_turns(codegen::Capabilities mask, const ir::Program& program,
-                                        Grid grid, std::uint32_t turns) {
+                                        Extent3 grid, std::uint32_t turns) {
   std::uint32_t all = grid[0] * grid[1] * grid[2];
   for (const std::uint32_t extent : program.workgroup_size()) all *= extent;
   mask.limits.workgroup_invocations = (all - 1) / turns + 1;
@@ -34,7 +32,7 @@ inline vk::Device& roomy_device(codegen::Capabilities mask) {
 
 // How one iteration as one workgroup differs from the reference; empty where it does not.
 inline std::string difference_as_one(const ir::Program& program, const std::vector<Bytes>& inputs,
-                                     Grid grid, const codegen::Capabilities& mask) {
+                                     Extent3 grid, const codegen::Capabilities& mask) {
   const auto kernel = lower_as_one(program, {.grid = grid, .iterations = {}}, mask);
   if (!kernel) return "refused: " + to_string(kernel.error());
   const auto expected = run_on_reference(program, inputs, grid, mask.subgroup_size);
@@ -56,7 +54,7 @@ struct IterationsRun {
 };
 
 inline Result<IterationsRun> run_iterations(const ir::Program& program,
-                                            const std::vector<Bytes>& inputs, Grid grid,
+                                            const std::vector<Bytes>& inputs, Extent3 grid,
                                             std::uint32_t bound, bool has_flag,
                                             const codegen::Capabilities& mask) {
   codegen::IterationLoop iterations{.control = 0, .changed = {}};
@@ -89,7 +87,7 @@ inline Result<IterationsRun> run_iterations(const ir::Program& program,
 // took.
 inline std::uint32_t check_iterations_under(const codegen::Capabilities& mask,
                                             std::string_view text, const std::vector<Bytes>& inputs,
-                                            Grid grid, std::uint32_t bound, bool has_flag) {
+                                            Extent3 grid, std::uint32_t bound, bool has_flag) {
   INFO(text);
   CAPTURE(bound);
   const ir::Program program = valid_program(text);

@@ -217,7 +217,7 @@ TEST_CASE("traps carry tag, address and invocation") {
   REQUIRE(outputs.error().context.trap.has_value());
   CHECK(outputs.error().context.trap->tag == "too_large");
   CHECK(outputs.error().context.trap->address == 5000);
-  CHECK(outputs.error().context.trap->invocation == std::array<std::uint32_t, 3>{9, 0, 0});
+  CHECK(outputs.error().context.trap->invocation == Extent3{9, 0, 0});
 }
 
 TEST_CASE("a segment takes parameters from outside") {

@@ -10,11 +10,11 @@ using codegen::Feature;
 namespace {
 
 // Under the device's own mask, and as a device with the older memory model. The dispatches taken.
-std::uint32_t check_iterations(std::string_view text, const std::vector<Bytes>& inputs, Grid grid,
-                               std::uint32_t bound, bool has_flag = true) {
+std::uint32_t check_iterations(std::string_view text, const std::vector<Bytes>& inputs,
+                               Extent3 grid, std::uint32_t bound, bool has_flag = true) {
   check_iterations_under(device_mask().without(Feature::MemoryModel), text, inputs, grid, bound,
                          has_flag);
-  if (grid != Grid{1, 1, 1}) {
+  if (grid != Extent3{1, 1, 1}) {
     const ir::Program program = valid_program(text);
     for (const std::uint32_t turns : {2U, 5U}) {
       check_iterations_under(with_turns(device_mask(), program, grid, turns), text, inputs, grid,

@@ -7,7 +7,7 @@ using namespace felsite::test;
 
 namespace {
 
-void check_as_one(std::string_view text, const std::vector<Bytes>& inputs, Grid grid,
+void check_as_one(std::string_view text, const std::vector<Bytes>& inputs, Extent3 grid,
                   const codegen::Capabilities& mask) {
   INFO(text);
   CAPTURE(grid[0]);
@@ -15,14 +15,14 @@ void check_as_one(std::string_view text, const std::vector<Bytes>& inputs, Grid 
   CAPTURE(grid[2]);
   const ir::Program program = valid_program(text);
   CHECK(difference_as_one(program, inputs, grid, mask) == "");
-  if (grid == Grid{1, 1, 1}) return;
+  if (grid == Extent3{1, 1, 1}) return;
   for (const std::uint32_t turns : {2U, 3U, 8U}) {
     CAPTURE(turns);
     CHECK(difference_as_one(program, inputs, grid, with_turns(mask, program, grid, turns)) == "");
   }
 }
 
-void check_as_one(std::string_view text, const std::vector<Bytes>& inputs, Grid grid) {
+void check_as_one(std::string_view text, const std::vector<Bytes>& inputs, Extent3 grid) {
   check_as_one(text, inputs, grid, device_mask());
   check_as_one(text, inputs, grid, device_mask().without(codegen::Feature::MemoryModel));
 }
@@ -46,7 +46,7 @@ constexpr std::string_view kIds = R"(program ids workgroup({}) {{
 }  // namespace
 
 TEST_CASE("a folded grid has the ids of the grid") {
-  const auto check = [](std::string_view size, Grid grid) {
+  const auto check = [](std::string_view size, Extent3 grid) {
     check_as_one(fmt::format(fmt::runtime(kIds), size), {}, grid);
   };
   check("8", {1, 1, 1});
@@ -239,7 +239,7 @@ TEST_CASE("all invocations of a lane share its loop budget") {
   x[i] = x[i] + 1;
 }}
 )";
-  const Grid grid{8, 1, 1};
+  const Extent3 grid{8, 1, 1};
   const std::vector<Bytes> inputs{bytes_of(Words{9000}), bytes_of(counting(32))};
   const ir::Program known = valid_program(fmt::format(fmt::runtime(kText), "9000"));
   const ir::Program unknown = valid_program(fmt::format(fmt::runtime(kText), "n[0]"));
@@ -279,7 +279,7 @@ TEST_CASE("a trap in a folded grid names the invocation of the grid") {
     CHECK(found.error().code == ErrorCode::Trapped);
     REQUIRE(found.error().context.trap.has_value());
     CHECK(found.error().context.trap->address == 210);
-    CHECK(found.error().context.trap->invocation == Grid{5, 2, 0});
+    CHECK(found.error().context.trap->invocation == Extent3{5, 2, 0});
   }
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("generated programs with grid barriers, as one workgroup") {
     }
     const std::string text = generator.text();
     INFO("seed " << seed << "\n" << text);
-    const auto runs = [&](const ir::Program& program, Grid grid) {
+    const auto runs = [&](const ir::Program& program, Extent3 grid) {
       if (!lower_as_one(program, {.grid = grid, .iterations = {}}, mask)) return false;
       CHECK(difference_as_one(program, generator.inputs(), grid, mask) == "");
       return true;
@@ -321,7 +321,7 @@ TEST_CASE("generated programs with grid barriers, as one workgroup") {
     ++folded;
     const auto narrow =
         with_turns(mask, on_grid, generator.grid(), 2 + static_cast<std::uint32_t>(seed % 7));
-    if (generator.grid() == Grid{1, 1, 1}) continue;
+    if (generator.grid() == Extent3{1, 1, 1}) continue;
     CHECK(difference_as_one(on_grid, generator.inputs(), generator.grid(), narrow) == "");
   }
   CHECK(as_it_is >= 30);

@@ -64,7 +64,7 @@ TEST_CASE("it runs a program, again and with another workgroup size") {
   check_as_reference(kSaxpy, saxpy_inputs());
   check_as_reference(kSaxpy, saxpy_inputs(7));
   DispatchConfig config;
-  for (const std::array<std::uint32_t, 3> size : {std::array{1u, 1u, 1u}, std::array{4u, 1u, 1u}}) {
+  for (const Extent3 size : {std::array{1u, 1u, 1u}, std::array{4u, 1u, 1u}}) {
     config.workgroup_override = size;
     check_as_reference(kSaxpy, saxpy_inputs(), config);
   }

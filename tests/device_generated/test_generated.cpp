@@ -47,7 +47,7 @@ Backend& test_backend() {
 // As device_difference, through the backend: plain, on resident buffers and as a step always, of
 // the other paths one. The kernel is compiled once for all of them.
 std::string path_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
-                            std::array<std::uint32_t, 3> grid, std::uint64_t seed) {
+                            Extent3 grid, std::uint64_t seed) {
   if (const auto kernel = lower_valid(program, device_mask()); !kernel) {
     return to_string(kernel.error());
   }

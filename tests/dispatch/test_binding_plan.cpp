@@ -117,10 +117,10 @@ TEST_CASE("the planned grid: explicit, inferred, indirect") {
   REQUIRE(plan.has_value());
   const auto inferred = dispatch::plan_grid(program, *plan, {}, std::nullopt);
   REQUIRE(inferred.has_value());
-  CHECK(*inferred == std::array<std::uint32_t, 3>{3, 1, 1});
+  CHECK(*inferred == Extent3{3, 1, 1});
   const auto explicit_grid = dispatch::plan_grid(program, *plan, on_grid(5, 6, 7), std::nullopt);
   REQUIRE(explicit_grid.has_value());
-  CHECK(*explicit_grid == std::array<std::uint32_t, 3>{5, 6, 7});
+  CHECK(*explicit_grid == Extent3{5, 6, 7});
 }
 
 TEST_CASE("a grid whose invocations do not fit 32 bits on an axis is refused") {
@@ -140,7 +140,7 @@ TEST_CASE("configured changes the workgroup size and nothing else") {
   CHECK(dispatch::configured(program, config).fingerprint() == program.fingerprint());
   config.workgroup_override = {2, 3, 4};
   const ir::Program changed = dispatch::configured(program, config);
-  CHECK(changed.workgroup_size() == std::array<std::uint32_t, 3>{2, 3, 4});
+  CHECK(changed.workgroup_size() == Extent3{2, 3, 4});
   CHECK(changed.name() == "p");
   CHECK(changed.nodes().size() == program.nodes().size());
 }

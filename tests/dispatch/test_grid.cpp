@@ -13,14 +13,13 @@
 using namespace felsite;
 using namespace felsite::test;
 using dispatch::infer_grid;
-using Grid = std::array<std::uint32_t, 3>;
 
 namespace {
 
 struct Row {
   std::uint64_t elements;
-  Grid workgroup;
-  Grid expected;
+  Extent3 workgroup;
+  Extent3 expected;
 };
 
 const Row kRows[] = {
@@ -42,8 +41,8 @@ const Row kRows[] = {
 };
 
 // The grid of a program whose inputs have these sizes, or the error.
-Result<Grid> grid_of(const char* text, const std::vector<std::uint64_t>& sizes,
-                     const DispatchConfig& config = {}) {
+Result<Extent3> grid_of(const char* text, const std::vector<std::uint64_t>& sizes,
+                        const DispatchConfig& config = {}) {
   const ir::Program program = valid_program(text);
   const auto plan = dispatch::plan_bindings(program, sizes, config);
   REQUIRE(plan.has_value());
@@ -62,7 +61,7 @@ TEST_CASE("the table of inferred grids") {
 }
 
 TEST_CASE("there is no grid to infer where several axes of the workgroup extend") {
-  for (const Grid workgroup : {Grid{8, 8, 1}, {4, 1, 4}, {1, 4, 4}, {2, 2, 2}}) {
+  for (const Extent3 workgroup : {Extent3{8, 8, 1}, {4, 1, 4}, {1, 4, 4}, {2, 2, 2}}) {
     for (const std::uint64_t elements : {0u, 1u, 64u, 1000u}) {
       CHECK_FALSE(infer_grid(elements, workgroup).has_value());
     }
@@ -75,7 +74,7 @@ TEST_CASE("every element has an invocation, and no workgroup is without one") {
   for (int i = 0; i < 5000; ++i) {
     const std::uint64_t elements = 1 + (random() >> 32 >> (random() % 32));
     const std::size_t axis = random() % 3;
-    Grid size{1, 1, 1};
+    Extent3 size{1, 1, 1};
     size[axis] = 2 + static_cast<std::uint32_t>(random() % 1023);
     const auto grid = infer_grid(elements, size);
     CAPTURE(kSeed);
@@ -95,36 +94,36 @@ TEST_CASE("the largest storage buffer of all decides the grid, inputs and output
   const char* const sum =
       "program p workgroup(64) { readonly x: u32[]; output sum: u32[1];"
       " atomic_add(sum[0], x[invocation.x]); }";
-  CHECK(must(grid_of(sum, {4000})) == Grid{16, 1, 1});
-  CHECK(must(grid_of(sum, {4})) == Grid{1, 1, 1});
-  CHECK(must(grid_of(sum, {0})) == Grid{1, 1, 1});
+  CHECK(must(grid_of(sum, {4000})) == Extent3{16, 1, 1});
+  CHECK(must(grid_of(sum, {4})) == Extent3{1, 1, 1});
+  CHECK(must(grid_of(sum, {0})) == Extent3{1, 1, 1});
   const char* const grow =
       "program p workgroup(64) { readwrite x: u8[]; output y: u32[200]; readonly z: u64[];"
       " y[invocation.x] = u32(x[invocation.x]) + u32(z[invocation.x]); }";
-  CHECK(must(grid_of(grow, {199, 8})) == Grid{4, 1, 1});
-  CHECK(must(grid_of(grow, {640, 8})) == Grid{10, 1, 1});
-  CHECK(must(grid_of(grow, {640, 8 * 641})) == Grid{11, 1, 1});
+  CHECK(must(grid_of(grow, {199, 8})) == Extent3{4, 1, 1});
+  CHECK(must(grid_of(grow, {640, 8})) == Extent3{10, 1, 1});
+  CHECK(must(grid_of(grow, {640, 8 * 641})) == Extent3{11, 1, 1});
 }
 
 TEST_CASE("uniform buffers, workgroup memory and the convergence flag do not count") {
   const char* const text =
       "program p workgroup(4) { uniform u: u32[100]; readwrite flag: u32[]; output y: u32[8];"
       " workgroup w: u32[64]; w[0] = 0; y[invocation.x] = u[0]; flag[0] = 1; }";
-  CHECK(must(grid_of(text, {400, 200})) == Grid{13, 1, 1});
+  CHECK(must(grid_of(text, {400, 200})) == Extent3{13, 1, 1});
   DispatchConfig config;
   config.convergence = {Convergence::Kind::Flag, "flag"};
-  CHECK(must(grid_of(text, {400, 200}, config)) == Grid{2, 1, 1});
+  CHECK(must(grid_of(text, {400, 200}, config)) == Extent3{2, 1, 1});
 }
 
 TEST_CASE("without a storage buffer that counts there is one workgroup") {
   CHECK(must(grid_of("program p workgroup(4) { uniform u: u32[100]; let x = u[0]; }", {400})) ==
-        Grid{1, 1, 1});
-  CHECK(must(grid_of("program p workgroup(4) { let x = 1; }", {})) == Grid{1, 1, 1});
+        Extent3{1, 1, 1});
+  CHECK(must(grid_of("program p workgroup(4) { let x = 1; }", {})) == Extent3{1, 1, 1});
 }
 
 TEST_CASE("an empty largest buffer gives an empty grid") {
   CHECK(must(grid_of("program p workgroup(4) { readwrite x: u32[]; x[0] = 1; }", {0})) ==
-        Grid{0, 1, 1});
+        Extent3{0, 1, 1});
 }
 
 TEST_CASE("a workgroup of several axes asks for a grid, and takes any that is given") {
@@ -137,7 +136,7 @@ TEST_CASE("a workgroup of several axes asks for a grid, and takes any that is gi
   CHECK(none.error().context.program == "image");
   CHECK(none.error().message.find("8, 8, 1") != std::string::npos);
   CHECK(none.error().fix.find("pass a grid") != std::string::npos);
-  CHECK(must(grid_of(image, {}, on_grid(5, 3))) == Grid{5, 3, 1});
+  CHECK(must(grid_of(image, {}, on_grid(5, 3))) == Extent3{5, 3, 1});
 }
 
 TEST_CASE(
@@ -146,7 +145,7 @@ TEST_CASE(
       valid_program("program p workgroup(4) { readwrite x: u32[]; x[invocation.x] = 1; }");
   const Bytes bytes(64);
   const std::vector<ByteSpan> inputs{bytes};
-  for (const Grid size : {Grid{0, 1, 1}, {1, 0, 1}, {4, 1, 0}, {0, 0, 0}, {~0u, ~0u, ~0u}}) {
+  for (const Extent3 size : {Extent3{0, 1, 1}, {1, 0, 1}, {4, 1, 0}, {0, 0, 0}, {~0u, ~0u, ~0u}}) {
     for (DispatchConfig config : {DispatchConfig{}, on_grid(2)}) {
       CAPTURE(size[0]);
       config.workgroup_override = size;

@@ -94,7 +94,7 @@ TEST_CASE("grid sync plan: workgroup size, name and buffers reach each segment")
       " b[0] = a[0]; gridsync; b[1] = a[1]; }");
   REQUIRE(plan.segments.size() == 2);
   for (const GridSegment& segment : plan.segments) {
-    CHECK(segment.program.workgroup_size() == std::array<std::uint32_t, 3>{3, 2, 1});
+    CHECK(segment.program.workgroup_size() == Extent3{3, 2, 1});
     CHECK(segment.program.name().starts_with("named"));
     const auto a = segment.program.find_buffer("a");
     REQUIRE(a.has_value());

@@ -7,7 +7,6 @@
 using namespace felsite;
 using namespace felsite::test;
 using dispatch::size_kept;
-using Grid = std::array<std::uint32_t, 3>;
 
 namespace {
 
@@ -35,7 +34,7 @@ GridSyncPlan plan_of(const char* text, const GridSyncOptions& options = {}) {
   return std::move(*plan);
 }
 
-Error error_for(const GridSyncPlan& plan, const Grid& grid, const dispatch::KeptLimits& limits) {
+Error error_for(const GridSyncPlan& plan, const Extent3& grid, const dispatch::KeptLimits& limits) {
   const auto sizes = size_kept(plan, grid, limits);
   REQUIRE(!sizes.has_value());
   CHECK(!sizes.error().fix.empty());
@@ -62,8 +61,8 @@ TEST_CASE("what is kept is counted by lanes, groups and words") {
 TEST_CASE("what 64 bits do not count is absent, and an error where it is needed") {
   const GridSyncPlan plan = plan_of(kOneWord);
   CHECK(kept_bytes(plan, {1u << 31, 1u << 30, 1}) == std::uint64_t{1} << 63);
-  for (const Grid grid : {Grid{1u << 31, 1u << 31, 1}, Grid{1u << 30, 1u << 31, 2},
-                          Grid{UINT32_MAX, UINT32_MAX, UINT32_MAX}}) {
+  for (const Extent3 grid : {Extent3{1u << 31, 1u << 31, 1}, Extent3{1u << 30, 1u << 31, 2},
+                             Extent3{UINT32_MAX, UINT32_MAX, UINT32_MAX}}) {
     CHECK(!kept_bytes(plan, grid).has_value());
     const Error error = error_for(plan, grid, {});
     CHECK(error.code == ErrorCode::DeviceOutOfMemory);
@@ -133,8 +132,8 @@ TEST_CASE("an absurd grid is explained by the error that a run gives") {
   device.max_workgroup_invocations = 128;
   device.max_storage_buffer_bytes = std::uint64_t{1} << 27;
   const ir::Program program = valid_program(kOneWord);
-  for (const Grid grid : {Grid{65536, 65536, 65536}, Grid{1u << 24, 1u << 24, 1},
-                          Grid{65536, 65536, 1}, Grid{(1u << 25) + 1, 1, 1}}) {
+  for (const Extent3 grid : {Extent3{65536, 65536, 65536}, Extent3{1u << 24, 1u << 24, 1},
+                             Extent3{65536, 65536, 1}, Extent3{(1u << 25) + 1, 1, 1}}) {
     for (const GridSync form : {GridSync::Automatic, GridSync::HostSplit, GridSync::Resident}) {
       DispatchConfig config;
       config.grid_override = grid;
@@ -145,6 +144,6 @@ TEST_CASE("an absurd grid is explained by the error that a run gives") {
     }
   }
   DispatchConfig config;
-  config.grid_override = Grid{1u << 25, 1, 1};
+  config.grid_override = Extent3{1u << 25, 1, 1};
   CHECK(explain(program, config, {}, device).has_value());
 }

@@ -319,10 +319,8 @@ TEST_CASE("workgroup_override changes the size and is validated") {
   const auto out = dispatch_text(text, {}, config);
   REQUIRE(out.has_value());
   for (std::uint32_t i = 0; i < 24; ++i) CHECK(words_of((*out)[0])[i] == 3000 + i / 3);
-  for (const std::array<std::uint32_t, 3> bad : {std::array<std::uint32_t, 3>{0, 1, 1},
-                                                 {65537, 1, 1},
-                                                 {1024, 1024, 1024},
-                                                 {0xFFFF'FFFF, 0xFFFF'FFFF, 2}}) {
+  for (const Extent3 bad :
+       {Extent3{0, 1, 1}, {65537, 1, 1}, {1024, 1024, 1024}, {0xFFFF'FFFF, 0xFFFF'FFFF, 2}}) {
     config.workgroup_override = bad;
     const ErrorCode code = code_of(text, {}, config);
     CHECK((code == ErrorCode::BadInputs || code == ErrorCode::InvalidProgram));
@@ -427,9 +425,8 @@ TEST_CASE("a timeout also ends iterations and repeats that have no workgroups") 
   config.timeout = std::chrono::milliseconds(20);
   CHECK(code_of(backend->dispatch(program, {Bytes(4)}, config)) == ErrorCode::Timeout);
   const ResidentHandle buffer = must(backend->allocate_resident(4));
-  const std::vector<ResidentStep> steps{{.program = program,
-                                         .resources = {buffer},
-                                         .grid_override = std::array<std::uint32_t, 3>{0, 1, 1}}};
+  const std::vector<ResidentStep> steps{
+      {.program = program, .resources = {buffer}, .grid_override = Extent3{0, 1, 1}}};
   std::vector<Bytes> slots;
   CHECK(code_of(backend->submit_resident({.repeated = steps, .count = UINT32_MAX}, slots,
                                          {.timeout = std::chrono::milliseconds(20)})) ==

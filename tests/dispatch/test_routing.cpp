@@ -52,7 +52,7 @@ std::string refused_because(std::string_view obstacle) {
 
 // A workgroup of the device has 128 invocations, each lane of it up to 8 of the program's.
 struct RoutingCase {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  Extent3 grid{1, 1, 1};
   GridSync asked = GridSync::Automatic;
   std::optional<std::uint32_t> iterations{};
   Convergence::Kind convergence = Convergence::Kind::Automatic;

@@ -250,7 +250,7 @@ TEST_CASE("generated programs with grid barriers have what they are for") {
     }
     seen.kept += kept ? 1 : 0;
     seen.blind += blind ? 1 : 0;
-    seen.one_group += generator.grid() == std::array<std::uint32_t, 3>{1, 1, 1} ? 1 : 0;
+    seen.one_group += generator.grid() == Extent3{1, 1, 1} ? 1 : 0;
     seen.iterations += generator.config().fixpoint_iterations ? 1 : 0;
     seen.flags += generator.config().convergence.kind == Convergence::Kind::Flag ? 1 : 0;
     for (const Bytes& input : generator.inputs()) seen.empty += input.empty() ? 1 : 0;

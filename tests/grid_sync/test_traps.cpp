@@ -53,18 +53,17 @@ TEST_CASE("a trap in each segment, with its tag, address, invocation and segment
   std::map<std::string, std::vector<std::uint32_t>> segments;
   for (const Case& one : cases) {
     CAPTURE(one.tag);
-    check_all_forms_fail(
-        program, {bytes_of(one.where), bytes_of(counting(12, 10))}, on_grid(3), ErrorCode::Trapped,
-        true, [&](const Form& form, const Error& error) {
-          REQUIRE(error.context.trap.has_value());
-          CHECK(error.context.trap->tag == one.tag);
-          CHECK(error.context.trap->address == one.address);
-          CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{one.where[2], 0, 0});
-          CHECK(error.context.program == "trapper");
-          if (!form.has_segments()) return;
-          CHECK(error.context.segment.has_value());
-          segments[form.name].push_back(error.context.segment.value_or(0));
-        });
+    check_all_forms_fail(program, {bytes_of(one.where), bytes_of(counting(12, 10))}, on_grid(3),
+                         ErrorCode::Trapped, true, [&](const Form& form, const Error& error) {
+                           REQUIRE(error.context.trap.has_value());
+                           CHECK(error.context.trap->tag == one.tag);
+                           CHECK(error.context.trap->address == one.address);
+                           CHECK(error.context.trap->invocation == Extent3{one.where[2], 0, 0});
+                           CHECK(error.context.program == "trapper");
+                           if (!form.has_segments()) return;
+                           CHECK(error.context.segment.has_value());
+                           segments[form.name].push_back(error.context.segment.value_or(0));
+                         });
     // Nothing of it lingers.
     check_all_forms(program, {bytes_of(Words{9, 9, 9}), bytes_of(counting(12, 10))}, on_grid(3),
                     {{bytes_of(doubled_and_turned())}});

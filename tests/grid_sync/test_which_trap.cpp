@@ -11,7 +11,7 @@
 
 using namespace felsite;
 using namespace felsite::test;
-using Invocation = std::array<std::uint32_t, 3>;
+using Invocation = Extent3;
 
 namespace {
 

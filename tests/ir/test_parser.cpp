@@ -45,10 +45,10 @@ ir::Expr value_of(std::string_view expression) {
 TEST_CASE("parser: the header holds name, extents and float mode") {
   const ir::Program one = parsed("program a workgroup(7) { return; }");
   CHECK(one.name() == "a");
-  CHECK(one.workgroup_size() == std::array<std::uint32_t, 3>{7, 1, 1});
+  CHECK(one.workgroup_size() == Extent3{7, 1, 1});
   CHECK(one.float_mode() == ir::FloatMode::Exact);
   const ir::Program three = parsed("program b workgroup(8, 0x4, 2u32) fast { return; }");
-  CHECK(three.workgroup_size() == std::array<std::uint32_t, 3>{8, 4, 2});
+  CHECK(three.workgroup_size() == Extent3{8, 4, 2});
   CHECK(three.float_mode() == ir::FloatMode::Fast);
   CHECK(parsed("program c workgroup(8, 4) { }").workgroup_size()[1] == 4);
 }

@@ -285,8 +285,8 @@ TEST_CASE("program: buffers are found by their whole name") {
 TEST_CASE("program: another workgroup size shares the rows and has another fingerprint") {
   const Program p = valid_program(kSample);
   const Program q = p.with_workgroup_size({8, 1, 1});
-  CHECK(q.workgroup_size() == std::array<std::uint32_t, 3>{8, 1, 1});
-  CHECK(p.workgroup_size() == std::array<std::uint32_t, 3>{4, 2, 1});
+  CHECK(q.workgroup_size() == Extent3{8, 1, 1});
+  CHECK(p.workgroup_size() == Extent3{4, 2, 1});
   CHECK(q.nodes().data() == p.nodes().data());
   CHECK(q.exprs().data() == p.exprs().data());
   CHECK(q.name() == p.name());

@@ -7,11 +7,25 @@
 
 using namespace felsite;
 using namespace felsite::test;
-using arithmetic::fold_constants;
 using ir::Literal;
 using ir::Type;
 
 namespace {
+
+// By ExprId: the value of every expression that consists of literals only.
+std::vector<std::optional<ir::Literal>> fold_constants(const ir::Program& program) {
+  std::vector<std::optional<ir::Literal>> values(program.exprs().size());
+  std::vector<ir::Literal> operands;
+  for (ir::ExprId id = 0; id < values.size(); ++id) {
+    operands.clear();
+    const auto ids = program.operands(id);
+    for (const ir::ExprId operand : ids) {
+      if (values[operand]) operands.push_back(*values[operand]);
+    }
+    if (operands.size() == ids.size()) values[id] = arithmetic::fold(program, id, operands);
+  }
+  return values;
+}
 
 // The folded value of the first store.
 std::optional<Literal> folded(std::string_view expression, std::string_view type) {

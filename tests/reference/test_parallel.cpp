@@ -12,7 +12,7 @@ struct Row {
   const char* declarations;
   const char* statements;
   bool independent;
-  std::array<std::uint32_t, 3> grid = {8, 1, 1};
+  Extent3 grid = {8, 1, 1};
 };
 
 const Row kRows[] = {

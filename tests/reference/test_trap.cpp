@@ -13,7 +13,7 @@ TEST_CASE("a trap carries tag, address and invocation") {
   REQUIRE(error.context.trap.has_value());
   CHECK(error.context.trap->tag == "too_large");
   CHECK(error.context.trap->address == 105);
-  CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{6, 3, 0});
+  CHECK(error.context.trap->invocation == Extent3{6, 3, 0});
   CHECK(error.context.program == "p");
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("the trap names the whole invocation on three axes") {
   })",
                                 {}, on_grid(2, 2, 2));
   REQUIRE(error.context.trap.has_value());
-  CHECK(error.context.trap->invocation == std::array<std::uint32_t, 3>{1, 1, 3});
+  CHECK(error.context.trap->invocation == Extent3{1, 1, 3});
 }
 
 TEST_CASE("the first trap in order is reported, whether the later ones come sooner or later") {

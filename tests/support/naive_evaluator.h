@@ -16,8 +16,7 @@ namespace felsite::test {
 
 class NaiveEvaluator {
  public:
-  NaiveEvaluator(const ir::Program& program, const std::vector<Bytes>& inputs,
-                 std::array<std::uint32_t, 3> grid)
+  NaiveEvaluator(const ir::Program& program, const std::vector<Bytes>& inputs, Extent3 grid)
       : program_(program), grid_(grid), storage_(program.buffers().size()) {
     std::size_t next = 0;
     for (ir::BufferId id = 0; id < storage_.size(); ++id) {
@@ -73,18 +72,18 @@ class NaiveEvaluator {
   struct Group;
   struct Invocation {
     Group* group;
-    std::array<std::uint32_t, 3> local;
+    Extent3 local;
     std::vector<std::uint64_t> vars;
     std::vector<Frame> frames;
     Stop stop = Stop::Running;
   };
   struct Group {
-    std::array<std::uint32_t, 3> id;
+    Extent3 id;
     std::vector<Bytes> shared;
     std::vector<Invocation> invocations;
   };
 
-  void add_group(std::array<std::uint32_t, 3> id, const std::array<std::uint32_t, 3>& size) {
+  void add_group(Extent3 id, const Extent3& size) {
     Group& group = *groups_.insert(groups_.end(), Group{id, storage_, {}});
     for (ir::BufferId b = 0; b < storage_.size(); ++b) {
       if (program_.buffer(b).access != ir::Access::Workgroup) group.shared[b].clear();
@@ -297,7 +296,7 @@ class NaiveEvaluator {
   }
 
   const ir::Program& program_;
-  std::array<std::uint32_t, 3> grid_;
+  Extent3 grid_;
   std::vector<Bytes> storage_;
   std::vector<Group> groups_;
 };

@@ -59,8 +59,7 @@ inline Result<codegen::Kernel> lower_valid(const ir::Program& program,
 }
 
 inline Result<std::vector<Bytes>> run_on(vk::Device& device, const ir::Program& program,
-                                         const std::vector<Bytes>& inputs,
-                                         std::array<std::uint32_t, 3> grid) {
+                                         const std::vector<Bytes>& inputs, Extent3 grid) {
   auto kernel = lower_valid(program, device.capabilities());
   if (!kernel) return std::unexpected(kernel.error());
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
@@ -68,8 +67,7 @@ inline Result<std::vector<Bytes>> run_on(vk::Device& device, const ir::Program& 
 }
 
 inline Result<std::vector<Bytes>> run_on_reference(const ir::Program& program,
-                                                   const std::vector<Bytes>& inputs,
-                                                   std::array<std::uint32_t, 3> grid,
+                                                   const std::vector<Bytes>& inputs, Extent3 grid,
                                                    std::uint32_t subgroup_width) {
   ReferenceOptions options;
   options.subgroup_width = subgroup_width;
@@ -81,8 +79,7 @@ inline Result<std::vector<Bytes>> run_on_reference(const ir::Program& program,
 // How the device differs from the reference on this program; empty where it does not. An error of
 // the device is a difference, unless the reference gives the same.
 inline std::string device_difference(vk::Device& device, const ir::Program& program,
-                                     const std::vector<Bytes>& inputs,
-                                     std::array<std::uint32_t, 3> grid) {
+                                     const std::vector<Bytes>& inputs, Extent3 grid) {
   const auto expected =
       run_on_reference(program, inputs, grid, device.capabilities().subgroup_size);
   const auto found = run_on(device, program, inputs, grid);
@@ -93,7 +90,7 @@ inline std::string device_difference(vk::Device& device, const ir::Program& prog
 }
 
 inline void check_on_device(std::string_view text, const std::vector<Bytes>& inputs = {},
-                            std::array<std::uint32_t, 3> grid = {1, 1, 1},
+                            Extent3 grid = {1, 1, 1},
                             const std::optional<codegen::Capabilities>& mask = std::nullopt) {
   INFO(text);
   const ir::Program program = valid_program(text);

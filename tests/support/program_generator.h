@@ -50,7 +50,7 @@ class ProgramGenerator {
   }
 
   std::string text();
-  std::array<std::uint32_t, 3> grid() const { return grid_; }
+  Extent3 grid() const { return grid_; }
   // How it is run: on its grid, in as many iterations.
   const DispatchConfig& config() const { return config_; }
   const std::vector<Bytes>& inputs() const { return inputs_; }
@@ -195,8 +195,8 @@ class ProgramGenerator {
   std::vector<Var> vars_;
   std::vector<Buffer> buffers_;
   std::vector<Op> ops_;
-  std::array<std::uint32_t, 3> size_{1, 1, 1};
-  std::array<std::uint32_t, 3> grid_{1, 1, 1};
+  Extent3 size_{1, 1, 1};
+  Extent3 grid_{1, 1, 1};
   DispatchConfig config_;
   std::vector<Bytes> inputs_;
 };
@@ -226,8 +226,8 @@ inline void ProgramGenerator::declare(std::string_view words, std::string_view p
 
 inline std::string ProgramGenerator::text() {
   if (few_) return few_text();
-  static constexpr std::array<std::uint32_t, 3> kSizes[] = {
-      {1, 1, 1}, {4, 1, 1}, {7, 1, 1}, {8, 1, 1}, {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
+  static constexpr Extent3 kSizes[] = {{1, 1, 1},  {4, 1, 1},  {7, 1, 1}, {8, 1, 1},
+                                       {16, 1, 1}, {33, 1, 1}, {3, 2, 1}, {2, 2, 3}};
   size_ = kSizes[wide_ ? 1 + below(5) : below(8)];
   grid_ = {wide_ ? 2000 : 1 + below(4), size_[1] > 1 ? 1 + below(2) : 1, 1};
   if (grid_sync_) choose_grid_sync_shape();

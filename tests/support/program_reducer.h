@@ -192,9 +192,8 @@ inline std::string input_option(const ir::BufferDecl& buffer, const Bytes& bytes
 
 // The reduced program with the command that runs it, in the temporary folder. Gives its path.
 inline std::string write_reduced(std::uint64_t seed, const std::string& text,
-                                 const std::vector<Bytes>& inputs,
-                                 std::array<std::uint32_t, 3> grid, const Failure& failure,
-                                 const std::string& more_options = "") {
+                                 const std::vector<Bytes>& inputs, Extent3 grid,
+                                 const Failure& failure, const std::string& more_options = "") {
   const std::string small = Reducer(inputs, failure).reduce(text);
   const auto program = ir::parse(small);
   std::string options =

@@ -16,9 +16,9 @@
 namespace felsite::vk {
 
 struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
-  std::vector<std::uint32_t> parameters{};     // the elements of Segment::parameters
-  bool measure_device_time = false;            // where the device has timestamps
+  Extent3 grid{1, 1, 1};                    // workgroups
+  std::vector<std::uint32_t> parameters{};  // the elements of Segment::parameters
+  bool measure_device_time = false;         // where the device has timestamps
 };
 
 struct SubmissionTiming {

@@ -43,7 +43,7 @@ struct Workbench {
 
   // Buffers in the order of their declarations.
   vk::KernelStep step(const ir::ValidProgram& program, const std::vector<vk::BufferSlice>& buffers,
-                      std::array<std::uint32_t, 3> grid = {1, 1, 1}) {
+                      Extent3 grid = {1, 1, 1}) {
     std::vector<std::uint64_t> sizes;
     for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
     const auto plan = must(dispatch::plan_resources(program, sizes));

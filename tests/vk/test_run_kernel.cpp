@@ -127,7 +127,7 @@ TEST_CASE("what a kernel reports becomes an error, and the next run starts clean
   REQUIRE(failed.error().context.trap);
   CHECK(failed.error().context.trap->tag == "bad_state");
   CHECK(failed.error().context.trap->address == 102);
-  CHECK(failed.error().context.trap->invocation == std::array<std::uint32_t, 3>{2, 0, 0});
+  CHECK(failed.error().context.trap->invocation == Extent3{2, 0, 0});
   CHECK(failed.error().context.program == "report_status");
   CHECK(failed.error().context.device == device->snapshot().name);
 
@@ -172,7 +172,7 @@ TEST_CASE("the last invocation that a report can name, and those past it") {
   const Error last = error_of_index(0xFFFF'FFFD);
   CHECK(last.code == ErrorCode::Trapped);
   REQUIRE(last.context.trap);
-  CHECK(last.context.trap->invocation == std::array<std::uint32_t, 3>{65'533, 65'535, 0});
+  CHECK(last.context.trap->invocation == Extent3{65'533, 65'535, 0});
   CHECK(last.context.trap->address == 0x7654'3210);
   const Error past = error_of_index(0xFFFF'FFFE);
   CHECK(past.code == ErrorCode::UnsupportedFeature);

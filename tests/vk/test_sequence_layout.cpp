@@ -397,15 +397,14 @@ TEST_CASE("random submissions are laid out soundly, with no barrier too many") {
 }
 
 TEST_CASE("a grid runs in parts that are all of it, once") {
-  using Grid = std::array<std::uint32_t, 3>;
-  const auto check = [](const Grid& grid, const Grid& most, std::size_t expected) {
+  const auto check = [](const Extent3& grid, const Extent3& most, std::size_t expected) {
     CAPTURE(grid[0]);
     CAPTURE(grid[1]);
     CAPTURE(grid[2]);
     const std::vector<vk::GridPart> parts = vk::grid_parts(grid, most);
     CHECK(parts.size() == expected);
     CHECK(vk::fits_one_dispatch(grid, most) == (expected <= 1));
-    std::set<Grid> bases;
+    std::set<Extent3> bases;
     std::uint64_t groups = 0;
     bool right = true;
     for (const vk::GridPart& part : parts) {
@@ -424,7 +423,7 @@ TEST_CASE("a grid runs in parts that are all of it, once") {
   };
   constexpr std::uint32_t kAll = UINT32_MAX;
   constexpr std::uint32_t kLeast = 65535;  // what Vulkan promises
-  const Grid least{kLeast, kLeast, kLeast};
+  const Extent3 least{kLeast, kLeast, kLeast};
   check({1, 1, 1}, least, 1);
   check({kLeast, 1, 1}, least, 1);
   check({kLeast + 1, 1, 1}, least, 2);
@@ -434,7 +433,8 @@ TEST_CASE("a grid runs in parts that are all of it, once") {
   check({1, 1, kAll}, {1, 1, kAll}, 1);
   check({kAll, 1, 1}, {kAll - 1, 1, 1}, 2);
   check({1, kAll, 1}, {1, 1u << 31, 1}, 2);
-  for (const Grid& nothing : {Grid{0, 1, 1}, Grid{1, 0, 1}, Grid{kAll, kAll, 0}, Grid{}}) {
+  for (const Extent3& nothing :
+       {Extent3{0, 1, 1}, Extent3{1, 0, 1}, Extent3{kAll, kAll, 0}, Extent3{}}) {
     CHECK(vk::grid_parts(nothing, least).empty());
   }
 }

@@ -23,7 +23,7 @@ ExpressionWriter::ExpressionWriter(const KernelPart& kernel, Variables& variable
 // folding of drivers differs from what their devices do.
 Operand ExpressionWriter::evaluate_operand(ir::ExprId root) {
   const std::size_t bottom = operands_.size();
-  for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
+  for (const ir::ExprId id : program_.rows(root)) {
     const std::size_t arity = program_.operands(id).size();
     const std::size_t first = operands_.size() - arity;
     Operand result;

@@ -67,7 +67,7 @@ class Interface {
   const bool grid_in_parts_;
   const bool is_one_workgroup_;
   const std::optional<GridFolding> folding_;
-  std::array<std::uint32_t, 3> size_of_module_;
+  Extent3 size_of_module_;
   std::vector<std::uint32_t> bindings_;  // by BufferId
   std::uint32_t next_binding_ = 0;
   std::array<Id, 8> builtins_{};

@@ -9,16 +9,14 @@ namespace {
 
 constexpr std::uint64_t kTooManyInvocations = std::uint64_t{1} << 31;
 
-std::uint32_t volume(const std::array<std::uint32_t, 3>& extents) {
-  return extents[0] * extents[1] * extents[2];
-}
+std::uint32_t volume(const Extent3& extents) { return extents[0] * extents[1] * extents[2]; }
 
 std::uint32_t divided_up(std::uint32_t a, std::uint32_t by) { return (a - 1) / by + 1; }
 
 Word quotient(Word a, std::uint32_t by) { return by == 1 ? a : divide(a, a.emitter->word(by)); }
 
 // The coordinate on one axis of the cell with this number in a box.
-Word place(const std::array<std::uint32_t, 3>& box, Word number, std::uint32_t axis) {
+Word place(const Extent3& box, Word number, std::uint32_t axis) {
   Emitter& e = *number.emitter;
   if (box[axis] == 1) return e.word(0);
   std::uint32_t before = 1;

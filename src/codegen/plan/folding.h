@@ -13,8 +13,8 @@
 namespace felsite::codegen {
 
 struct GridFolding {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  // in workgroups of the program
-  std::array<std::uint32_t, 3> size{1, 1, 1};  // of one of them, in invocations
+  Extent3 grid{1, 1, 1};          // in workgroups of the program
+  Extent3 size{1, 1, 1};          // of one of them, in invocations
   std::uint64_t invocations = 1;  // of the whole grid; capped at a number that no device runs
   std::uint32_t lanes = 1;        // of the workgroup that runs
   std::uint32_t turns = 1;        // most invocations of a lane; the last turn may be short

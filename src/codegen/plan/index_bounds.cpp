@@ -117,7 +117,7 @@ class Prover {
     for (NodeId id = body.begin; id < body.end; id = program_.node(id).end) last = id;
     if (last == ir::kNone) return false;
     const NodeKind kind = program_.node(last).kind;
-    return kind == NodeKind::Return || kind == NodeKind::Trap;
+    return ir::info(kind).ends_invocation;
   }
 
   static Base var_base(ir::VarId variable) { return variable; }
@@ -141,7 +141,7 @@ class Prover {
   enum class Accesses : std::uint8_t { Judge, Leave };
   Range visit(ExprId root, Accesses accesses = Accesses::Judge) {
     const std::size_t bottom = stack_.size();
-    for (ExprId id = program_.first_row(root); id <= root; ++id) {
+    for (const ExprId id : program_.rows(root)) {
       const std::size_t arity = program_.operands(id).size();
       const std::size_t first = stack_.size() - arity;
       const std::span<const Range> operands = std::span(stack_).subspan(first);

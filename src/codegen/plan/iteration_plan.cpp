@@ -32,13 +32,11 @@ std::vector<std::uint32_t> find_hidden_trips(const ir::Program& program,
   const ir::NodeRange nodes = program.entry();
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
     const ir::Node& node = program.node(id);
-    for (const ir::ExprId root : program.expressions(id)) {
-      for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
-        const bool lanes = ir::info(program.expr(row).kind).purity == ir::Purity::ReadsLanes;
-        if (lanes) trips[id] += subgroup_size + 1;
-      }
+    for (const ir::ExprId row : program.rows_of_node(id)) {
+      const bool lanes = ir::info(program.expr(row).kind).purity == ir::Purity::ReadsLanes;
+      if (lanes) trips[id] += subgroup_size + 1;
     }
-    if (node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore) {
+    if (ir::info(node.kind).issues_copy) {
       trips[id] += node.extra + 1ULL;
       trips_of_tag[node.name] += node.extra + 1ULL;
     }

@@ -34,9 +34,7 @@ std::optional<std::uint32_t> literal(const ir::Program& program, ir::ExprId id) 
 std::uint64_t rows_of(const ir::Program& program, ir::NodeRange body) {
   std::uint64_t rows = body.end - body.begin;
   for (NodeId id = body.begin; id < body.end; ++id) {
-    for (const ir::ExprId root : program.expressions(id)) {
-      rows += root - program.first_row(root) + 1;
-    }
+    rows += program.rows_of_node(id).size();
   }
   return rows;
 }

@@ -8,6 +8,7 @@
 #include "ir/analysis/workgroup_memory.h"
 #include "ir/op_tables.h"
 #include "ir/place.h"
+#include "ir/walk.h"
 
 namespace felsite::codegen {
 namespace {
@@ -55,11 +56,12 @@ class Requirements {
 
   Result<void> check() {
     FELSITE_CHECK(check_limits());
-    for (NodeId id = plan_.nodes.begin; id < plan_.nodes.end; ++id) {
-      while (!around_.empty() && program_.node(around_.back()).end <= id) around_.pop_back();
-      FELSITE_CHECK(check_node(id));
-      if (ir::info(program_.node(id).kind).has_body) around_.push_back(id);
+    for (ir::Walk walk(program_, plan_.nodes); walk.next();) {
+      if (walk.step() != ir::Walk::Step::Leaf && walk.step() != ir::Walk::Step::Enter) continue;
+      around_ = walk.around();
+      FELSITE_CHECK(check_node(walk.id()));
     }
+    around_ = {};
     for (const ir::OpDecl& op : program_.ops()) {
       for (NodeId id = op.body.begin; id < op.body.end; ++id) {
         FELSITE_CHECK(check_node(id));
@@ -102,8 +104,7 @@ class Requirements {
       return std::unexpected(unsupported(program_, fmt::format("{} ({}).", what, place_text(place)),
                                          std::string(fix)));
     };
-    const bool of_grid =
-        node.kind == NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
+    const bool of_grid = ir::is_grid_sync(node);
     if (node.kind == NodeKind::Barrier && !of_grid && plan_.folding) {
       return refuse_node(
           "The grid cannot run as one workgroup: this barrier is for each of its own",
@@ -117,7 +118,7 @@ class Requirements {
       return refuse_node("No device has collectives inside a kernel",
                          "split the program at its collectives and lower each segment.");
     }
-    const bool is_copy = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    const bool is_copy = ir::info(node.kind).issues_copy;
     if (is_copy && program_.buffer(node.ref).element == Type::F64 && !mask_.has(Feature::Float64)) {
       return refuse_node("The program needs float64, which the device lacks",
                          fix_for(Feature::Float64));
@@ -159,7 +160,7 @@ class Requirements {
   }
 
   Result<void> check_tree(ir::ExprId root) {
-    for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
+    for (const ir::ExprId id : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(id);
       if (expr.type == Type::F64 || operand_is_f64(id)) {
         FELSITE_CHECK(need(Feature::Float64, id));
@@ -211,7 +212,7 @@ class Requirements {
       divergent_exit_ = false;
       for (NodeId id = plan_.nodes.begin; id < plan_.nodes.end; ++id) {
         const NodeKind kind = program_.node(id).kind;
-        const bool exits = kind == NodeKind::Return || kind == NodeKind::Trap;
+        const bool exits = ir::info(kind).ends_invocation;
         if (exits && uniformity_.control[id] == ir::Uniformity::Divergent) divergent_exit_ = true;
       }
     }
@@ -242,7 +243,7 @@ class Requirements {
   const Capabilities& mask_;
   ir::Places places_;
   const bool is_one_workgroup_;
-  std::vector<NodeId> around_;  // the constructs around the current node
+  std::span<const NodeId> around_;  // the constructs around the current node
   NodeId current_ = 0;
   std::optional<bool> divergent_exit_;
 };

@@ -1,4 +1,5 @@
 #include "codegen/plan/plan.h"
+#include "ir/walk.h"
 
 namespace felsite::codegen {
 namespace {
@@ -9,25 +10,19 @@ using ir::NodeKind;
 
 constexpr std::uint32_t kEntryPoint = 0xFFFF'FFFFU;  // not in a run
 
-bool ends_invocation(NodeKind kind) { return kind == NodeKind::Return || kind == NodeKind::Trap; }
-
 // Marks the barriers, or only those of the grid, and every construct around one.
 std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes, bool of_grid) {
   std::vector<bool> holds(program.nodes().size(), false);
-  std::vector<NodeId> open;
-  for (NodeId id = nodes.begin; id < nodes.end; ++id) {
-    while (!open.empty() && program.node(open.back()).end <= id) open.pop_back();
-    const ir::Node& node = program.node(id);
-    const bool counts =
-        node.kind == NodeKind::Barrier && (!of_grid || node.ordering() == ir::Ordering::GridSync);
-    if (counts) {
-      holds[id] = true;
-      // Around a marked node, all outer ones are marked already.
-      for (auto outer = open.rbegin(); outer != open.rend() && !holds[*outer]; ++outer) {
-        holds[*outer] = true;
-      }
+  for (ir::Walk walk(program, nodes); walk.next();) {
+    const ir::Node& node = program.node(walk.id());
+    const bool is_barrier = ir::info(node.kind).orders == ir::Orders::ByOrdering;
+    if (!is_barrier || (of_grid && !ir::is_grid_sync(node))) continue;
+    holds[walk.id()] = true;
+    // Around a marked node, all outer ones are marked already.
+    const auto around = walk.around();
+    for (auto outer = around.rbegin(); outer != around.rend() && !holds[*outer]; ++outer) {
+      holds[*outer] = true;
     }
-    if (ir::info(node.kind).has_body) open.push_back(id);
   }
   return holds;
 }
@@ -60,7 +55,7 @@ bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const
     if (plan.cut[id] && node.kind != NodeKind::Barrier) cut_ends.push_back(node.end);
     if (node.kind == NodeKind::Loop && holds_barrier[id] && id >= loop_end) loop_end = node.end;
     if (node.kind == NodeKind::Barrier && left) return true;
-    if (ends_invocation(node.kind) && uniformity.control[id] > together) {
+    if (ir::info(node.kind).ends_invocation && uniformity.control[id] > together) {
       if (id < loop_end) return true;
       left = true;
     }
@@ -112,13 +107,11 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
     const auto mark = [&](ir::VarId variable) {
       if (declared_in[variable] != run_of[id]) plan.persistent[variable] = true;
     };
-    for (const ir::ExprId root : program.expressions(id)) {
-      for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
-        if (program.expr(row).kind == ExprKind::Var) mark(program.expr(row).ref);
-      }
+    for (const ir::ExprId row : program.rows_of_node(id)) {
+      if (program.expr(row).kind == ExprKind::Var) mark(program.expr(row).ref);
     }
     if (node.kind == NodeKind::Assign) mark(node.ref);
-    if (node.kind == NodeKind::Let || node.kind == NodeKind::Loop) {
+    if (ir::info(node.kind).variable == ir::VariableUse::Declares) {
       declared_in[node.ref] = run_of[id];
     }
   }
@@ -126,31 +119,18 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
 }
 
 bool is_known_to_all(const ir::Program& program, ir::ExprId root) {
-  for (ir::ExprId id = program.first_row(root); id <= root; ++id) {
-    switch (program.expr(id).kind) {
-      case ExprKind::Literal:
-      case ExprKind::BufLen:
-      case ExprKind::WorkgroupId:
-      case ExprKind::NumWorkgroups:
-      case ExprKind::WorkgroupSize:
-      case ExprKind::Binary:
-      case ExprKind::Unary:
-      case ExprKind::Select:
-      case ExprKind::Cast:
+  for (const ir::ExprId id : program.rows(root)) {
+    switch (ir::info(program.expr(id).kind).depends_on) {
+      case ir::DependsOn::Operands:
+      case ir::DependsOn::Grid:
+      case ir::DependsOn::Workgroup:
         break;
-      case ExprKind::Var:
-      case ExprKind::Load:
-      case ExprKind::InvocationId:
-      case ExprKind::LocalId:
-      case ExprKind::SubgroupLocalId:
-      case ExprKind::SubgroupSize:
-      case ExprKind::Bitcast:
-      case ExprKind::Fma:
-      case ExprKind::Atomic:
-      case ExprKind::SubgroupBallot:
-      case ExprKind::SubgroupShuffle:
-      case ExprKind::SubgroupReduce:
-      case ExprKind::Call:
+      case ir::DependsOn::Device:
+      case ir::DependsOn::Local:
+      case ir::DependsOn::Invocation:
+      case ir::DependsOn::Lanes:
+      case ir::DependsOn::Variable:
+      case ir::DependsOn::Memory:
         return false;
     }
   }

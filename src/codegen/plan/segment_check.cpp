@@ -31,11 +31,9 @@ class ParameterReads {
     const ir::NodeRange entry = program_.entry();
     for (ir::NodeId id = entry.begin; id < entry.end; ++id) {
       const ir::Node& node = program_.node(id);
-      const bool copies_from =
-          node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
-      const bool is_read_whole =
-          (copies_from && node.ref2 == parameters_) ||
-          (node.kind == NodeKind::IndirectDispatch && node.ref == parameters_);
+      const ir::NodeMemory reads = ir::info(node.kind).reads;
+      const bool is_read_whole = (reads == ir::NodeMemory::Source && node.ref2 == parameters_) ||
+                                 (reads == ir::NodeMemory::Buffer && node.ref == parameters_);
       if (is_read_whole) return refuse_read();
       for (const ir::ExprId root : program_.expressions(id)) {
         FELSITE_TRY(const auto value, visit(root));
@@ -50,7 +48,7 @@ class ParameterReads {
   using Known = std::optional<ir::Literal>;
 
   Result<Known> visit(ir::ExprId root) {
-    for (ir::ExprId id = program_.first_row(root); id <= root; ++id) {
+    for (const ir::ExprId id : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(id);
       const std::size_t first = stack_.size() - program_.operands(id).size();
       const std::span<const Known> operands = std::span(stack_).subspan(first);

@@ -38,12 +38,12 @@ Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes
   return {};
 }
 
-std::optional<std::array<std::uint32_t, 3>> indirect_grid(
-    const ir::Program& program, const std::function<ByteSpan(ir::BufferId)>& contents) {
+std::optional<Extent3> indirect_grid(const ir::Program& program,
+                                     const std::function<ByteSpan(ir::BufferId)>& contents) {
   if (!program.facts().has_indirect_dispatch) return std::nullopt;
   const ir::Node& node = program.node(program.entry().begin);
   const ByteSpan words = contents(node.ref);
-  std::array<std::uint32_t, 3> grid{};
+  Extent3 grid{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::uint64_t index = std::uint64_t{node.extra} + axis;
     // Past the end reads as zero, and a grid of zero workgroups runs nothing.

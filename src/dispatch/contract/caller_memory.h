@@ -19,7 +19,7 @@ Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes
 
 // The three words that the program's IndirectDispatch reads, if it has one. `contents` gives the
 // bytes that a buffer holds.
-std::optional<std::array<std::uint32_t, 3>> indirect_grid(
-    const ir::Program& program, const std::function<ByteSpan(ir::BufferId)>& contents);
+std::optional<Extent3> indirect_grid(const ir::Program& program,
+                                     const std::function<ByteSpan(ir::BufferId)>& contents);
 
 }  // namespace felsite::dispatch

@@ -21,7 +21,6 @@ namespace {
 
 using ir::BufferId;
 using ir::kNone;
-using Grid = std::array<std::uint32_t, 3>;
 using Clock = std::chrono::steady_clock;
 
 // The bytes of a buffer between two segments: the caller's until a segment changes them.
@@ -315,7 +314,7 @@ class HostSplit {
   GridSyncPlan plan_;
   BindingPlan bindings_;
   KeptSizes sizes_;
-  Grid grid_{};
+  Extent3 grid_{};
   std::vector<Live> live_;  // by BufferId
   std::vector<Added> added_;
   std::vector<Bytes> saved_;  // state before the iteration, in the order of GridSyncPlan::evolving
@@ -326,7 +325,8 @@ class HostSplit {
 
 }  // namespace
 
-Result<KeptSizes> size_split(const SplitParts& parts, const Grid& grid, const KeptLimits& limits) {
+Result<KeptSizes> size_split(const SplitParts& parts, const Extent3& grid,
+                             const KeptLimits& limits) {
   auto sizes = size_kept(parts.plan, grid, limits);
   if (!sizes) return sizes;
   auto needed = base::checked_product({sizes->total, 2});

@@ -32,7 +32,7 @@ struct SplitParts {
 // The sizes of what is kept across barriers, or why it does not fit. Beside the results, a split
 // holds what goes into a segment, what comes out of it, and the state that an iteration is compared
 // with.
-Result<KeptSizes> size_split(const SplitParts& parts, const std::array<std::uint32_t, 3>& grid,
+Result<KeptSizes> size_split(const SplitParts& parts, const Extent3& grid,
                              const KeptLimits& limits);
 
 // Gives the bytes, iterations and errors of a dispatch with native grid barriers. The caller's

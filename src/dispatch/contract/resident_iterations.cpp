@@ -13,9 +13,8 @@
 namespace felsite {
 namespace {
 
-Result<std::array<std::uint32_t, 3>> grid_of(const Backend& backend, const ir::Program& given,
-                                             std::span<const ResidentHandle> resources,
-                                             const DispatchConfig& config) {
+Result<Extent3> grid_of(const Backend& backend, const ir::Program& given,
+                        std::span<const ResidentHandle> resources, const DispatchConfig& config) {
   const ir::Program program = dispatch::configured(given, config);
   std::vector<std::uint64_t> sizes;
   for (const ResidentHandle& handle : resources) {

@@ -101,12 +101,10 @@ ChangeReports find_change_reports(const ir::Program& program,
       only_store[node.ref] = once && own_place(node.args[0]) ? id : kSeveral;
       reports.before[id] = loaded.let_of(node.ref, id);
     }
-    const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+    const bool copies = ir::info(node.kind).issues_copy;
     if (copies || ir::info(node.kind).orders == ir::Orders::Grid) spoil(node.ref);
-    for (const ir::ExprId root : program.expressions(id)) {
-      for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
-        if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);
-      }
+    for (const ir::ExprId row : program.rows_of_node(id)) {
+      if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);
     }
   }
   for (const ir::BufferId buffer : evolving) {

@@ -81,7 +81,7 @@ class Cutter {
         add(id);
         current().copy = id;
         cut_here();
-      } else if (node.kind == NodeKind::If || node.kind == NodeKind::Loop) {
+      } else if (ir::info(node.kind).branches) {
         fork(id);
       } else {
         const CutScope scope{id, false};

@@ -71,7 +71,7 @@ class OpenCopies {
   void go_through(ir::NodeRange body, std::vector<ir::NameId>& open) {
     for (NodeId id = body.begin; id < body.end; id = program_.node(id).end) {
       const ir::Node& node = program_.node(id);
-      const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      const bool issues = ir::info(node.kind).issues_copy;
       if (issues) open.push_back(node.name);
       if (node.kind == NodeKind::AsyncWait) std::erase(open, node.name);
       if (!ir::info(node.kind).has_body) continue;
@@ -208,23 +208,17 @@ bool host_can_evaluate(const ir::Program& program, const dispatch::Values& value
   while (!open.empty()) {
     const ir::ExprId tree = open.back();
     open.pop_back();
-    for (ir::ExprId row = program.first_row(tree); row <= tree; ++row) {
+    for (const ir::ExprId row : program.rows(tree)) {
       const ir::Expr& expr = program.expr(row);
       // Fast floats may differ between device and host.
       if (program.float_mode() == ir::FloatMode::Fast && ir::is_float(expr.type)) return false;
-      switch (expr.kind) {
-        case ir::ExprKind::Literal:
-        case ir::ExprKind::BufLen:
-        case ir::ExprKind::NumWorkgroups:
-        case ir::ExprKind::WorkgroupSize:
-        case ir::ExprKind::Binary:
-        case ir::ExprKind::Unary:
-        case ir::ExprKind::Select:
-        case ir::ExprKind::Cast:
-        case ir::ExprKind::Bitcast:
-        case ir::ExprKind::Fma:
+      switch (ir::info(expr.kind).depends_on) {
+        case ir::DependsOn::Operands:
+          if (expr.kind == ir::ExprKind::Call) return false;  // nothing evaluates bodies here
           break;
-        case ir::ExprKind::Var: {
+        case ir::DependsOn::Grid:
+          break;
+        case ir::DependsOn::Variable: {
           if (values.trip_of[expr.ref] != ir::kNone || seen[expr.ref]) break;
           const NodeId let = values.declared_at[expr.ref];
           if (program.var(expr.ref).assigned || let == ir::kNone) return false;
@@ -232,17 +226,12 @@ bool host_can_evaluate(const ir::Program& program, const dispatch::Values& value
           open.push_back(program.node(let).args[0]);
           break;
         }
-        case ir::ExprKind::Load:
-        case ir::ExprKind::InvocationId:
-        case ir::ExprKind::WorkgroupId:
-        case ir::ExprKind::LocalId:
-        case ir::ExprKind::SubgroupLocalId:
-        case ir::ExprKind::SubgroupSize:
-        case ir::ExprKind::Atomic:
-        case ir::ExprKind::SubgroupBallot:
-        case ir::ExprKind::SubgroupShuffle:
-        case ir::ExprKind::SubgroupReduce:
-        case ir::ExprKind::Call:
+        case ir::DependsOn::Device:
+        case ir::DependsOn::Workgroup:
+        case ir::DependsOn::Local:
+        case ir::DependsOn::Invocation:
+        case ir::DependsOn::Lanes:
+        case ir::DependsOn::Memory:
           return false;
       }
     }

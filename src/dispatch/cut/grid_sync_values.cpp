@@ -117,7 +117,7 @@ class Analysis {
   // `earliest` becomes the first segment that one of its operands was made in.
   std::uint32_t limit_of(ExprId root, std::uint32_t& earliest) const {
     std::uint32_t limit = kNoWriter;
-    for (ExprId row = program_.first_row(root); row <= root; ++row) {
+    for (const ExprId row : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(row);
       if (expr.kind == ExprKind::Load) {
         const bool shared = program_.buffer(expr.ref).access == ir::Access::Workgroup;
@@ -192,7 +192,7 @@ class Analysis {
   // The number of variables that would be recomputed with it, counted once per mention.
   std::uint32_t parts_of(ExprId root) const {
     std::uint32_t parts = 1;
-    for (ExprId row = program_.first_row(root); row <= root; ++row) {
+    for (const ExprId row : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(row);
       const bool counts = expr.kind == ExprKind::Var && values_.trip_of[expr.ref] == kNone;
       if (counts) parts = std::min(parts + parts_[expr.ref], kMostRecomputed + 1);
@@ -205,11 +205,9 @@ class Analysis {
   }
 
   void uses(std::uint32_t s, NodeId id) {
-    for (const ExprId root : program_.expressions(id)) {
-      for (ExprId row = program_.first_row(root); row <= root; ++row) {
-        const ir::Expr& expr = program_.expr(row);
-        if (expr.kind == ExprKind::Var && is_foreign(expr.ref, s)) expose(s, expr.ref);
-      }
+    for (const ExprId row : program_.rows_of_node(id)) {
+      const ir::Expr& expr = program_.expr(row);
+      if (expr.kind == ExprKind::Var && is_foreign(expr.ref, s)) expose(s, expr.ref);
     }
   }
 
@@ -243,7 +241,7 @@ class Analysis {
     if (program_.node(last).kind != NodeKind::Return) return false;
     const auto in_fork = [&](const CutScope& scope) {
       const NodeKind kind = program_.node(scope.node).kind;
-      return kind == NodeKind::If || kind == NodeKind::Loop;
+      return ir::info(kind).branches;
     };
     if (std::ranges::any_of(scopes, in_fork)) return false;
     std::uint32_t earliest = 0;
@@ -269,7 +267,7 @@ class Analysis {
 
   std::vector<VarId> variables_of(ExprId root) const {
     std::vector<VarId> variables;
-    for (ExprId row = program_.first_row(root); row <= root; ++row) {
+    for (const ExprId row : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(row);
       const bool counts = expr.kind == ExprKind::Var && values_.trip_of[expr.ref] == kNone;
       if (counts) variables.push_back(expr.ref);

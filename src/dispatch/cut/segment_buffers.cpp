@@ -34,10 +34,9 @@ ir::Type bits_of_size(std::size_t bytes) {
 
 void SegmentWriter::see(ir::ExprId root, Uses& uses) {
   copier_.need_ops(root);
-  for (ir::ExprId row = program_.first_row(root); row <= root; ++row) {
+  for (const ir::ExprId row : program_.rows(root)) {
     const ir::Expr& expr = program_.expr(row);
-    const bool names_buffer = expr.kind == ExprKind::Load || expr.kind == ExprKind::BufLen ||
-                              expr.kind == ExprKind::Atomic;
+    const bool names_buffer = ir::info(expr.kind).names == ir::Names::Buffer;
     if (names_buffer && seen_[expr.ref] != segment_ + 1) {
       seen_[expr.ref] = segment_ + 1;
       uses.buffers.push_back(expr.ref);
@@ -61,7 +60,7 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
     for (ir::NodeId id = event.nodes.begin; id < event.nodes.end; ++id) {
       const ir::Node& node = program_.node(id);
       for (const ir::ExprId root : program_.expressions(id)) see(root, uses);
-      const bool copies = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      const bool copies = ir::info(node.kind).issues_copy;
       if (node.kind == NodeKind::Store || copies) name(node.ref);
       if (copies) name(node.ref2);
       if (id == cut().copy) {

@@ -300,7 +300,7 @@ void SegmentWriter::note_copies() {
     if (event.kind != CutEvent::Kind::Nodes) continue;
     for (NodeId id = event.nodes.begin; id < event.nodes.end; ++id) {
       const ir::Node& node = program_.node(id);
-      const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+      const bool issues = ir::info(node.kind).issues_copy;
       if (issues) issued_.push_back(node.name);
       if (node.kind == NodeKind::AsyncWait) waited_.push_back(node.name);
     }
@@ -317,7 +317,7 @@ bool SegmentWriter::does_nothing(NodeId id) const {
   const auto lacks = [&](const std::vector<ir::NameId>& tags) {
     return !std::ranges::binary_search(tags, node.name);
   };
-  const bool issues = node.kind == NodeKind::AsyncLoad || node.kind == NodeKind::AsyncStore;
+  const bool issues = ir::info(node.kind).issues_copy;
   return node.kind == NodeKind::Resume || (issues && lacks(waited_)) ||
          (node.kind == NodeKind::AsyncWait && lacks(issued_));
 }

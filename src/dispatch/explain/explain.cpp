@@ -25,7 +25,6 @@ namespace {
 
 using dispatch::KnownSizes;
 using dispatch::Route;
-using Grid = std::array<std::uint32_t, 3>;
 
 // An unknown grid is assumed to be for this many elements: too many for one workgroup of any
 // device.
@@ -123,7 +122,7 @@ class Explainer {
   }
 
   // A grid that the device reads may extend along any axes.
-  Grid assumed_grid() const {
+  Extent3 assumed_grid() const {
     const auto& size = program_.workgroup_size();
     const std::uint32_t lanes = size[0] * size[1] * size[2];
     return dispatch::infer_grid(kAssumedElements, size)
@@ -199,7 +198,7 @@ class Explainer {
   // A grid that is folded into one workgroup does not run with the program's workgroups.
   Result<void> check_workgroup(Route route) const {
     if (device_.max_workgroup_invocations == 0) return {};  // the profile states no limits
-    if (route == Route::OneWorkgroup && grid_ != Grid{1, 1, 1}) return {};
+    if (route == Route::OneWorkgroup && grid_ != Extent3{1, 1, 1}) return {};
     const std::uint64_t bytes =
         device_.shared_memory_bytes != 0 ? device_.shared_memory_bytes : UINT64_MAX;
     auto fits = ir::check_workgroup(
@@ -359,7 +358,7 @@ class Explainer {
   const std::uint32_t iterations_;
   KnownSizes sizes_;
   dispatch::BindingPlan bindings_;  // inputs of unknown size have none
-  Grid grid_{};                     // known or assumed
+  Extent3 grid_{};                  // known or assumed
   std::vector<std::uint64_t> visits_;
   Explanation out_;
 };

@@ -13,8 +13,8 @@ namespace felsite::dispatch {
 // Sizes as far as they are known.
 struct KnownSizes {
   std::vector<std::optional<std::uint64_t>> lengths;  // elements, by BufferId
-  std::optional<std::array<std::uint32_t, 3>> grid;
-  std::array<std::uint32_t, 3> workgroup_size{};
+  std::optional<Extent3> grid;
+  Extent3 workgroup_size{};
 
   std::optional<std::uint64_t> workgroups() const;
   std::optional<std::uint64_t> invocations() const;

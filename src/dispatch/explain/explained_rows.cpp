@@ -151,7 +151,7 @@ std::string to_string(const ByteCount& count) {
   return counted(*count.bytes, "byte", "bytes");
 }
 
-std::string to_string(const std::array<std::uint32_t, 3>& extents) {
+std::string to_string(const Extent3& extents) {
   return fmt::format("{}", fmt::join(extents, " × "));
 }
 

@@ -26,7 +26,7 @@ std::string hazards_text(const Explanation& explanation, const ExplainedBarrier&
 // "96 bytes", or "? bytes = 4·len(x)".
 std::string to_string(const ByteCount& count);
 // "3 × 1 × 1"
-std::string to_string(const std::array<std::uint32_t, 3>& extents);
+std::string to_string(const Extent3& extents);
 std::string grid_text(const Explanation& explanation);
 std::string iterations_text(const Explanation& explanation);
 std::string cut_text(const Explanation& explanation);

@@ -117,7 +117,7 @@ bool needs_unknown_size(const GridSyncPlan& plan, const KnownSizes& sizes) {
   while (!open.empty()) {
     const ir::ExprId root = open.back();
     open.pop_back();
-    for (ir::ExprId row = program.first_row(root); row <= root; ++row) {
+    for (const ir::ExprId row : program.rows(root)) {
       const ir::Expr& expr = program.expr(row);
       const bool is_length = expr.kind == ir::ExprKind::BufLen &&
                              program.buffer(expr.ref).access != ir::Access::Workgroup;
@@ -202,7 +202,7 @@ class OrderWriter {
 
 std::optional<std::uint64_t> KnownSizes::workgroups() const {
   if (!grid) return std::nullopt;
-  return base::checked_product({(*grid)[0], (*grid)[1], (*grid)[2]});
+  return base::volume(*grid);
 }
 
 std::optional<std::uint64_t> KnownSizes::invocations() const {

@@ -48,7 +48,7 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
     FELSITE_CHECK(memory.find_writable(handle));
   }
   // The words of an indirect grid are unknown before it runs; everything else is known.
-  std::optional<std::array<std::uint32_t, 3>> indirect;
+  std::optional<Extent3> indirect;
   if (program.facts().has_indirect_dispatch) indirect.emplace();
   FELSITE_CHECK(plan_grid(program, ready.plan, ready.config, indirect));
   ready.buffers.resize(program.buffers().size());

@@ -15,8 +15,8 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Result<void> check_kept_groups(const ir::ValidProgram& program,
-                               const std::array<std::uint32_t, 3>& grid, std::uint64_t limit) {
+Result<void> check_kept_groups(const ir::ValidProgram& program, const Extent3& grid,
+                               std::uint64_t limit) {
   auto fits = reference::Interpreter(program).check_memory(grid, limit);
   if (fits) return fits;
   return std::unexpected(base::with_program(std::move(fits.error()), program.name()));

@@ -8,8 +8,8 @@ namespace felsite::dispatch {
 
 // DeviceOutOfMemory where the workgroups that a run on the reference keeps at once do not fit.
 // `program` must be valid.
-Result<void> check_kept_groups(const ir::ValidProgram& program,
-                               const std::array<std::uint32_t, 3>& grid, std::uint64_t limit);
+Result<void> check_kept_groups(const ir::ValidProgram& program, const Extent3& grid,
+                               std::uint64_t limit);
 
 void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
 

@@ -216,9 +216,9 @@ std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan
   return largest;
 }
 
-Result<void> check_grid_size(const Program& program, const std::array<std::uint32_t, 3>& grid) {
+Result<void> check_grid_size(const Program& program, const Extent3& grid) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
-  const auto groups = base::checked_product({grid[0], grid[1], grid[2]});
+  const auto groups = base::volume(grid);
   if (groups && *groups <= kMost) return {};
   return std::unexpected(base::with_amounts(
       base::unsupported(
@@ -227,15 +227,14 @@ Result<void> check_grid_size(const Program& program, const std::array<std::uint3
       groups.value_or(UINT64_MAX), kMost));
 }
 
-Result<std::array<std::uint32_t, 3>> plan_grid(
-    const Program& program, const BindingPlan& plan, const DispatchConfig& config,
-    const std::optional<std::array<std::uint32_t, 3>>& indirect) {
+Result<Extent3> plan_grid(const Program& program, const BindingPlan& plan,
+                          const DispatchConfig& config, const std::optional<Extent3>& indirect) {
   if (config.grid_override && program.facts().has_indirect_dispatch) {
     return std::unexpected(bad_inputs(
         "The program reads its grid from a buffer, and a grid was given as well.",
         "leave the grid out, or take `indirect_dispatch` out of the program.", program.name()));
   }
-  std::array<std::uint32_t, 3> grid{};
+  Extent3 grid{};
   if (indirect) {
     grid = *indirect;
   } else if (config.grid_override) {

@@ -48,12 +48,11 @@ std::optional<ir::BufferId> largest_buffer(const ir::Program& program, const Bin
 
 // UnsupportedFeature for a grid that would take any device years: the same on every backend, before
 // anything runs.
-Result<void> check_grid_size(const ir::Program& program, const std::array<std::uint32_t, 3>& grid);
+Result<void> check_grid_size(const ir::Program& program, const Extent3& grid);
 
 // The grid that runs, or why it cannot. `indirect`: the three words that an IndirectDispatch read.
-Result<std::array<std::uint32_t, 3>> plan_grid(
-    const ir::Program& program, const BindingPlan& plan, const DispatchConfig& config,
-    const std::optional<std::array<std::uint32_t, 3>>& indirect);
+Result<Extent3> plan_grid(const ir::Program& program, const BindingPlan& plan,
+                          const DispatchConfig& config, const std::optional<Extent3>& indirect);
 
 // What decided the grid, as text: "for the 250 elements of `y`".
 std::string grid_reason(const ir::Program& program, const BindingPlan& plan,

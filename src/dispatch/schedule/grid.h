@@ -9,7 +9,6 @@ namespace felsite::dispatch {
 
 // Enough workgroups for `elements` invocations, along the axis whose workgroup size exceeds 1 (the
 // first if none does). None where several do: how elements map to them cannot be guessed.
-std::optional<std::array<std::uint32_t, 3>> infer_grid(std::uint64_t elements,
-                                                       std::array<std::uint32_t, 3> workgroup_size);
+std::optional<Extent3> infer_grid(std::uint64_t elements, Extent3 workgroup_size);
 
 }  // namespace felsite::dispatch

@@ -51,8 +51,7 @@ const Result<ir::ValidProgram>& grid_kernel(GridKernel kernel) {
   return programs[static_cast<std::size_t>(kernel)];
 }
 
-Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word,
-                                               const std::array<std::uint32_t, 3>& most) {
+Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word, const Extent3& most) {
   std::string text(kernels::indirect_gate);
   for (std::uint32_t axis = 0; axis < 3; ++axis) {
     set_constant(text, fmt::format("{}_at", "xyz"[axis]), first_word + axis);

@@ -69,7 +69,6 @@ struct IndirectGateWords {
 };
 // words: u32[], gate: u32[IndirectGateWords::kCount]. The grid stands in three words from
 // `first_word` on.
-Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word,
-                                               const std::array<std::uint32_t, 3>& most);
+Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word, const Extent3& most);
 
 }  // namespace felsite::dispatch

@@ -11,7 +11,7 @@ using ir::ExprKind;
 using ir::kNone;
 
 GridWalk::GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
-                   const std::array<std::uint32_t, 3>& grid)
+                   const Extent3& grid)
     : plan_(plan),
       lengths_(std::move(lengths)),
       grid_(grid),
@@ -40,7 +40,7 @@ void GridWalk::find_needed() {
     while (!open.empty()) {
       const ExprId root = open.back();
       open.pop_back();
-      for (ExprId row = program.first_row(root); row <= root; ++row) {
+      for (const ExprId row : program.rows(root)) {
         const ir::Expr& expr = program.expr(row);
         const bool is_new =
             expr.kind == ExprKind::Var && trip_of_[expr.ref] == kNone && mark[expr.ref] != f + 1;
@@ -74,7 +74,7 @@ ir::Literal GridWalk::leaf(const ir::Expr& expr) const {
 ir::Literal GridWalk::evaluate(ExprId root) const {
   const ir::Program& program = plan_.program;
   std::vector<ir::Literal> values;
-  for (ExprId row = program.first_row(root); row <= root; ++row) {
+  for (const ExprId row : program.rows(root)) {
     const std::size_t count = program.operands(row).size();
     if (count == 0) {
       values.push_back(leaf(program.expr(row)));
@@ -119,8 +119,7 @@ std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
 
 std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
                                              std::vector<std::uint64_t> lengths,
-                                             const std::array<std::uint32_t, 3>& grid,
-                                             std::size_t most) {
+                                             const Extent3& grid, std::size_t most) {
   GridWalk walk(plan, std::move(lengths), grid);
   std::vector<FlatStep> steps;
   std::size_t passed = 0;

@@ -13,8 +13,7 @@ namespace felsite::dispatch {
 class GridWalk {
  public:
   // `lengths`: elements of the program's buffers, by BufferId.
-  GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
-           const std::array<std::uint32_t, 3>& grid);
+  GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths, const Extent3& grid);
 
   // The segment after this one, or none at the end of the iteration. `choices`: what the segments
   // decided, where the host cannot evaluate the control flow itself. Loops must be walked in order,
@@ -35,7 +34,7 @@ class GridWalk {
 
   const GridSyncPlan& plan_;
   const std::vector<std::uint64_t> lengths_;
-  const std::array<std::uint32_t, 3> grid_;
+  const Extent3 grid_;
   std::vector<std::uint32_t> trips_;
   std::vector<std::uint32_t> ends_;
   std::vector<std::uint32_t> trip_of_;       // by VarId
@@ -53,7 +52,6 @@ struct FlatStep {
 // than `most`.
 std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,
                                              std::vector<std::uint64_t> lengths,
-                                             const std::array<std::uint32_t, 3>& grid,
-                                             std::size_t most);
+                                             const Extent3& grid, std::size_t most);
 
 }  // namespace felsite::dispatch

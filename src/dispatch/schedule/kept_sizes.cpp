@@ -13,16 +13,11 @@ namespace {
 
 using base::checked_product;
 using base::checked_sum;
-using Grid = std::array<std::uint32_t, 3>;
 
 // No vector and no allocation is larger, whatever the caller allows.
 constexpr std::uint64_t kMostBytes = PTRDIFF_MAX;
 // Kernels count words with 32 bits.
 constexpr std::uint64_t kMostIndexed = std::uint64_t{UINT32_MAX} * 4;
-
-std::optional<std::uint64_t> groups_of(const Grid& grid) {
-  return checked_product({grid[0], grid[1], grid[2]});
-}
 
 std::uint64_t element_bytes(const GridSyncPlan& plan, ir::BufferId id) {
   return ir::info(plan.program.buffer(id).element).bytes;
@@ -37,9 +32,9 @@ std::optional<std::uint64_t> kept_of(const GridSyncPlan& plan, ir::BufferId id,
   return (*bytes + 3) / 4 * 4;
 }
 
-std::optional<KeptSizes> sizes_of(const GridSyncPlan& plan, const Grid& grid) {
+std::optional<KeptSizes> sizes_of(const GridSyncPlan& plan, const Extent3& grid) {
   KeptSizes sizes;
-  const auto groups = groups_of(grid);
+  const auto groups = base::volume(grid);
   const auto lanes = invocations_of(plan.program, grid);
   if (!groups || !lanes) return std::nullopt;
   const auto add = [&](std::optional<std::uint64_t> bytes) {
@@ -82,8 +77,8 @@ std::string parts_of(const GridSyncPlan& plan) {
 
 constexpr const char* kFix = "use a smaller grid, or keep fewer values across grid barriers.";
 
-Error too_much(const GridSyncPlan& plan, const Grid& grid, std::optional<std::uint64_t> requested,
-               std::uint64_t available) {
+Error too_much(const GridSyncPlan& plan, const Extent3& grid,
+               std::optional<std::uint64_t> requested, std::uint64_t available) {
   return base::with_amounts(
       base::out_of_memory(
           fmt::format(
@@ -94,7 +89,7 @@ Error too_much(const GridSyncPlan& plan, const Grid& grid, std::optional<std::ui
       requested.value_or(UINT64_MAX), available);
 }
 
-Error too_large(const GridSyncPlan& plan, const Grid& grid, std::string_view what,
+Error too_large(const GridSyncPlan& plan, const Extent3& grid, std::string_view what,
                 std::uint64_t requested, std::uint64_t binding) {
   const bool is_index = kMostIndexed < binding;
   return base::with_amounts(
@@ -111,12 +106,12 @@ Error too_large(const GridSyncPlan& plan, const Grid& grid, std::string_view wha
 
 }  // namespace
 
-std::optional<std::uint64_t> invocations_of(const ir::Program& program, const Grid& grid) {
+std::optional<std::uint64_t> invocations_of(const ir::Program& program, const Extent3& grid) {
   const auto& size = program.workgroup_size();
   return checked_product({grid[0], grid[1], grid[2], size[0], size[1], size[2]});
 }
 
-std::uint32_t spill_words_that_fit(const ir::Program& program, const Grid& grid,
+std::uint32_t spill_words_that_fit(const ir::Program& program, const Extent3& grid,
                                    std::uint64_t binding) {
   const std::uint64_t lanes = invocations_of(program, grid).value_or(UINT64_MAX);
   if (lanes == 0) return 0;
@@ -124,7 +119,8 @@ std::uint32_t spill_words_that_fit(const ir::Program& program, const Grid& grid,
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(words, 1, UINT32_MAX));
 }
 
-Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Grid& grid, const KeptLimits& limits) {
+Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
+                            const KeptLimits& limits) {
   if (keeps_nothing(plan)) return KeptSizes{};
   const std::uint64_t memory = std::min(limits.memory, kMostBytes);
   auto sizes = sizes_of(plan, grid);
@@ -150,8 +146,7 @@ Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Grid& grid, const Ke
 
 namespace felsite {
 
-std::optional<std::uint64_t> kept_bytes(const GridSyncPlan& plan,
-                                        const std::array<std::uint32_t, 3>& grid) {
+std::optional<std::uint64_t> kept_bytes(const GridSyncPlan& plan, const Extent3& grid) {
   if (dispatch::keeps_nothing(plan)) return 0;
   const auto sizes = dispatch::sizes_of(plan, grid);
   return sizes ? std::optional(sizes->total) : std::nullopt;

@@ -20,15 +20,14 @@ struct KeptSizes {
 
 // DeviceOutOfMemory where all of it exceeds the memory, UnsupportedFeature where one buffer exceeds
 // a binding or the 32 bits of an index. The message says what was added and why.
-Result<KeptSizes> size_kept(const GridSyncPlan& plan, const std::array<std::uint32_t, 3>& grid,
+Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
                             const KeptLimits& limits);
 
 // For GridSyncOptions::words_per_spill: as many words as fit into one binding, at least one.
-std::uint32_t spill_words_that_fit(const ir::Program& program,
-                                   const std::array<std::uint32_t, 3>& grid, std::uint64_t binding);
+std::uint32_t spill_words_that_fit(const ir::Program& program, const Extent3& grid,
+                                   std::uint64_t binding);
 
 // The number of invocations of a grid; absent if it exceeds 64 bits.
-std::optional<std::uint64_t> invocations_of(const ir::Program& program,
-                                            const std::array<std::uint32_t, 3>& grid);
+std::optional<std::uint64_t> invocations_of(const ir::Program& program, const Extent3& grid);
 
 }  // namespace felsite::dispatch

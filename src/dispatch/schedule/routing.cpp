@@ -16,7 +16,6 @@ namespace {
 
 using base::unsupported;
 using ir::NodeKind;
-using Grid = std::array<std::uint32_t, 3>;
 
 // The most logical invocations of one lane.
 constexpr double kMostPerLane = 8;
@@ -75,7 +74,7 @@ bool has_many_barriers(const ir::Program& program) {
 // Rounds in which all invocations compare what a kernel that runs its iterations itself has to
 // compare; absent where the sizes are unknown.
 std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
-                                          const Grid& grid, const RouteFacts& facts) {
+                                          const Extent3& grid, const RouteFacts& facts) {
   const bool compares = config.fixpoint_iterations.value_or(1) > 1 &&
                         config.convergence.kind == Convergence::Kind::Automatic;
   if (!compares) return 0.0;
@@ -92,7 +91,7 @@ std::optional<double> rounds_of_comparing(const ir::Program& program, const Disp
 // A driver's loop budget is for one dispatch: each segment starts with a fresh one.
 enum class Budget : std::uint8_t { Suffices, MayNotSuffice, IsTooSmall };
 
-Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Grid& grid,
+Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Extent3& grid,
                    const DeviceProfile& device, const RouteFacts& facts) {
   if (device.loop_budget == 0) return Budget::Suffices;
   // Invocations may be folded into one lane, and the lowering adds loops.
@@ -106,7 +105,7 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
 }
 
 // Why the whole grid cannot be one workgroup; empty if it can.
-std::string too_much_for_one_workgroup(const ir::Program& program, const Grid& grid,
+std::string too_much_for_one_workgroup(const ir::Program& program, const Extent3& grid,
                                        const DeviceProfile& device) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
@@ -215,7 +214,7 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
 }
 
 Result<RouteChoice> choose_route(const ir::ValidProgram& program, const DispatchConfig& config,
-                                 const Grid& grid, const DeviceProfile& device,
+                                 const Extent3& grid, const DeviceProfile& device,
                                  const RouteFacts& facts) {
   FELSITE_TRY(auto decided, route_on_any_grid(program, config, device));
   if (decided) return *std::move(decided);

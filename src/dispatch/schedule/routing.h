@@ -36,8 +36,8 @@ struct RouteFacts {
 // runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot
 // be taken, and for what the backend cannot do at all.
 Result<RouteChoice> choose_route(const ir::ValidProgram& program, const DispatchConfig& config,
-                                 const std::array<std::uint32_t, 3>& grid,
-                                 const DeviceProfile& device, const RouteFacts& facts = {});
+                                 const Extent3& grid, const DeviceProfile& device,
+                                 const RouteFacts& facts = {});
 
 // The choices that depend on neither the grid nor the program's statements; none where those count.
 Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,

@@ -46,11 +46,9 @@ class FirstAccesses {
   // What the nodes read, or change in another way than by a store of their own.
   void see_all(NodeRange nodes) {
     for (NodeId id = nodes.begin; id < nodes.end; ++id) {
-      for (const ExprId root : program_.expressions(id)) {
-        for (ExprId row = program_.first_row(root); row <= root; ++row) {
-          const Expr& expr = program_.expr(row);
-          if (expr.kind == ExprKind::Load || expr.kind == ExprKind::Atomic) see(expr.ref);
-        }
+      for (const ExprId row : program_.rows_of_node(id)) {
+        const Expr& expr = program_.expr(row);
+        if (expr.kind == ExprKind::Load || expr.kind == ExprKind::Atomic) see(expr.ref);
       }
     }
   }

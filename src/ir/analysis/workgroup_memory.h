@@ -24,7 +24,7 @@ struct WorkgroupBytes {
 WorkgroupBytes workgroup_bytes(const Program& program);
 
 struct WorkgroupLimits {
-  std::array<std::uint32_t, 3> size{};
+  Extent3 size{};
   std::uint32_t invocations = 0;
   std::uint64_t bytes = 0;
 };

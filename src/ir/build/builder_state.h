@@ -60,7 +60,7 @@ struct Builder::State {
   };
 
   std::string name;
-  std::array<std::uint32_t, 3> workgroup_size{1, 1, 1};
+  Extent3 workgroup_size{1, 1, 1};
   FloatMode float_mode = FloatMode::Exact;
   std::vector<BufferDecl> buffers;
   std::uint32_t next_binding = 0;

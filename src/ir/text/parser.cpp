@@ -69,7 +69,7 @@ class Parser {
   ExpressionParser expressions_;
   std::vector<Body> bodies_;
   std::string_view name_;
-  std::array<std::uint32_t, 3> workgroup_{1, 1, 1};
+  Extent3 workgroup_{1, 1, 1};
   FloatMode float_mode_ = FloatMode::Exact;
   std::uint32_t next_binding_ = 0;
   std::uint32_t begin_ = 0;

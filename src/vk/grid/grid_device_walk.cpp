@@ -95,7 +95,7 @@ class DeviceWalk {
       shapes_.push_back(1);
       return;
     }
-    std::vector<std::array<std::uint32_t, 3>> grids;
+    std::vector<Extent3> grids;
     if (is_end && steps_.compares()) grids = steps_.compared_grids();
     if (!is_end && !plan_.segments[s].empty) grids.push_back(steps_.request().grid);
     for (const auto& grid : grids) {

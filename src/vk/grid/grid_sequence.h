@@ -11,7 +11,7 @@ struct GridRequest {
   const ir::ValidProgram& program;  // with the workgroup size that runs
   const DispatchConfig& config;
   const dispatch::BindingPlan& bindings;
-  std::array<std::uint32_t, 3> grid{};
+  Extent3 grid{};
   std::span<const BufferSlice> buffers;  // by BufferId
   dispatch::Route route = dispatch::Route::Resident;
   bool fresh_outputs = false;  // they are zeroed before the run

@@ -13,7 +13,6 @@ namespace felsite::vk {
 namespace {
 
 using ir::BufferId;
-using Grid = std::array<std::uint32_t, 3>;
 
 // The slice with its padding to whole words, which never changes.
 BufferSlice as_words(const BufferSlice& slice) {
@@ -199,7 +198,7 @@ Result<KernelStep> GridSteps::runtime_step(GridKernel which, std::vector<BufferS
   if (!parameters.empty()) lowered.parameters = 0;
   const std::uint64_t size = program->workgroup_size()[0];
   const std::uint64_t groups = (invocations + size - 1) / size;
-  const Grid grid{static_cast<std::uint32_t>(groups), 1, 1};
+  const Extent3 grid{static_cast<std::uint32_t>(groups), 1, 1};
   lowered.grid_in_parts =
       !fits_one_dispatch(grid, engine_.device().snapshot().limits.workgroup_count);
   FELSITE_TRY(auto kernel, engine_.pipelines().get(lowered));
@@ -227,8 +226,8 @@ Result<std::vector<KernelStep>> GridSteps::comparisons(const BufferSlice& change
   return made;
 }
 
-std::vector<Grid> GridSteps::compared_grids() const {
-  std::vector<Grid> grids;
+std::vector<Extent3> GridSteps::compared_grids() const {
+  std::vector<Extent3> grids;
   for (const BufferId id : plan_.evolving) {
     const std::uint64_t words = as_words(request_.buffers[id]).bytes / 4;
     if (shadows_[id] == nullptr || words == 0) continue;
@@ -238,7 +237,7 @@ std::vector<Grid> GridSteps::compared_grids() const {
   return grids;
 }
 
-std::vector<GridPart> GridSteps::parts_of(const Grid& grid) const {
+std::vector<GridPart> GridSteps::parts_of(const Extent3& grid) const {
   return grid_parts(grid, engine_.device().snapshot().limits.workgroup_count);
 }
 

@@ -52,7 +52,7 @@ class GridSteps {
   Result<std::vector<KernelStep>> comparisons(const BufferSlice& changed);
 
   // The grids of these steps, in order.
-  std::vector<std::array<std::uint32_t, 3>> compared_grids() const;
+  std::vector<Extent3> compared_grids() const;
 
   Result<SharedBuffer> control(std::uint64_t bytes, std::string_view what);
   Result<SharedBuffer> device_bytes(std::uint64_t bytes, std::string_view what);
@@ -61,7 +61,7 @@ class GridSteps {
   // The step cut into parts of one dispatch each, because the device reads the grid of each part
   // separately.
   std::vector<KernelStep> in_parts(const KernelStep& step) const;
-  std::vector<GridPart> parts_of(const std::array<std::uint32_t, 3>& grid) const;
+  std::vector<GridPart> parts_of(const Extent3& grid) const;
 
  private:
   Result<void> make_plan(GridSyncOptions options);

@@ -52,8 +52,7 @@ Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kern
   }
   if (width == 0 || height == 0) return meaningless(key);
   const std::uint32_t index = ~key;
-  const std::array<std::uint32_t, 3> invocation{index % width, index / width % height,
-                                                index / width / height};
+  const Extent3 invocation{index % width, index / width % height, index / width / height};
   const auto& [x, y, z] = invocation;
   const bool has_tags = !kernel.trap_tags.empty();
   const auto tags = has_tags ? words.subspan(StatusWords::kTags, kernel.trap_tags.size())

@@ -70,9 +70,9 @@ struct SubgroupFacts {
 };
 
 struct SnapshotLimits {
-  std::array<std::uint32_t, 3> workgroup_size{128, 128, 64};
+  Extent3 workgroup_size{128, 128, 64};
   std::uint32_t workgroup_invocations = 128;
-  std::array<std::uint32_t, 3> workgroup_count{65535, 65535, 65535};
+  Extent3 workgroup_count{65535, 65535, 65535};
   std::uint32_t shared_bytes = 16384;
   std::uint32_t storage_buffers_per_stage = 4;
   std::uint32_t storage_buffers_per_set = 24;

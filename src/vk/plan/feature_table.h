@@ -229,8 +229,8 @@ inline bool offers(const DeviceSnapshot& device, const FeatureRow& row) {
 // For a User of codegen::Feature or RuntimeFeature.
 template <class User>
 constexpr bool is_for(const FeatureRow& row, User user) {
-  const User* named = std::get_if<User>(&row.user);
-  return named != nullptr && *named == user;
+  // g++ 12 under -fsanitize=undefined takes no get_if in a constant expression.
+  return std::holds_alternative<User>(row.user) && std::get<User>(row.user) == user;
 }
 template <class User>
 constexpr bool depends_on_features(User user) {

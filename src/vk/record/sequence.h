@@ -38,9 +38,9 @@ struct SegmentPlace {
 
 struct KernelStep {
   SharedKernel kernel;
-  std::vector<BufferSlice> buffers;            // as Kernel::buffers
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  // workgroups
-  std::array<std::uint32_t, 3> base{};         // workgroups before these, which other steps run
+  std::vector<BufferSlice> buffers;  // as Kernel::buffers
+  Extent3 grid{1, 1, 1};             // workgroups
+  Extent3 base{};                    // workgroups before these, which other steps run
   // The device reads three words of the grid from here instead.
   std::optional<BufferSlice> indirect;
   std::vector<std::uint32_t> parameters;  // as Kernel::parameters

@@ -249,7 +249,7 @@ class LayoutMaker {
   };
 
   const Sequence& sequence_;
-  const std::array<std::uint32_t, 3>& most_workgroups_;
+  const Extent3& most_workgroups_;
   const std::uint64_t alignment_;
   SequenceLayout layout_;
   std::vector<Known> buffers_;  // number - 2
@@ -273,13 +273,11 @@ std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart&
   return parameters;
 }
 
-bool fits_one_dispatch(const std::array<std::uint32_t, 3>& grid,
-                       const std::array<std::uint32_t, 3>& most) {
+bool fits_one_dispatch(const Extent3& grid, const Extent3& most) {
   return grid[0] <= most[0] && grid[1] <= most[1] && grid[2] <= most[2];
 }
 
-std::vector<GridPart> grid_parts(const std::array<std::uint32_t, 3>& grid,
-                                 const std::array<std::uint32_t, 3>& most) {
+std::vector<GridPart> grid_parts(const Extent3& grid, const Extent3& most) {
   std::vector<GridPart> parts;
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return parts;
   GridPart part;

@@ -71,14 +71,12 @@ SequenceLayout lay_out(const Sequence& sequence, const Device& device);
 
 // The parts that a grid runs in; each fits one dispatch.
 struct GridPart {
-  std::array<std::uint32_t, 3> base{};
-  std::array<std::uint32_t, 3> grid{};
+  Extent3 base{};
+  Extent3 grid{};
 };
-std::vector<GridPart> grid_parts(const std::array<std::uint32_t, 3>& grid,
-                                 const std::array<std::uint32_t, 3>& most);
+std::vector<GridPart> grid_parts(const Extent3& grid, const Extent3& most);
 // The step's parameters in that part.
 std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart& part);
-bool fits_one_dispatch(const std::array<std::uint32_t, 3>& grid,
-                       const std::array<std::uint32_t, 3>& most);
+bool fits_one_dispatch(const Extent3& grid, const Extent3& most);
 
 }  // namespace felsite::vk

@@ -15,13 +15,12 @@ namespace {
 
 using codegen::Parameter;
 using codegen::ParameterKind;
-using Grid = std::array<std::uint32_t, 3>;
 
 using GateWords = dispatch::IndirectGateWords;
 
 // Invocation ids have 32 bits, whatever the device allows.
-Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
-  Grid most = device.snapshot().limits.workgroup_count;
+Extent3 most_workgroups(const Device& device, const Extent3& workgroup_size) {
+  Extent3 most = device.snapshot().limits.workgroup_count;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::uint64_t by_ids = (std::uint64_t{1} << 32) / workgroup_size[axis];
     most[axis] = static_cast<std::uint32_t>(std::min<std::uint64_t>(most[axis], by_ids));
@@ -32,7 +31,7 @@ Grid most_workgroups(const Device& device, const Grid& workgroup_size) {
 // What the kernel takes as parameters, as Kernel::parameters lists them.
 Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
                                                    const dispatch::BindingPlan& plan,
-                                                   const Grid& grid,
+                                                   const Extent3& grid,
                                                    std::span<const std::uint32_t> supplied) {
   std::vector<std::uint32_t> words;
   for (const Parameter& parameter : on.kernel.parameters) {
@@ -62,7 +61,7 @@ Result<std::vector<std::uint32_t>> parameter_words(const KernelOnDevice& on,
 Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& request,
                        std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
   const ir::Node& node = request.program.node(request.program.entry().begin);
-  const Grid most = most_workgroups(memory.device(), request.program.workgroup_size());
+  const Extent3 most = most_workgroups(memory.device(), request.program.workgroup_size());
   constexpr std::uint64_t kGateBytes = std::uint64_t{GateWords::kCount} * 4;
   FELSITE_TRY(const auto program, dispatch::indirect_gate_program(node.extra, most));
   FELSITE_TRY(auto kernel, pipelines.get(program));
@@ -86,7 +85,7 @@ Result<void> bind_gate(Pipelines& pipelines, Memory& memory, const StepRequest& 
 }  // namespace
 
 Result<KernelStep> make_kernel_step(SharedKernel kernel, const dispatch::BindingPlan& plan,
-                                    std::span<const BufferSlice> buffers, const Grid& grid,
+                                    std::span<const BufferSlice> buffers, const Extent3& grid,
                                     std::span<const std::uint32_t> supplied) {
   KernelStep step;
   FELSITE_TRY(step.parameters, parameter_words(*kernel, plan, grid, supplied));
@@ -116,7 +115,7 @@ Result<void> check_gate(const IndirectGate& gate, const Device& device) {
 Result<void> bind_step(Pipelines& pipelines, Memory& memory, const StepRequest& request,
                        std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
   const bool indirect = !request.grid;
-  const Grid grid = request.grid.value_or(Grid{1, 1, 1});
+  const Extent3 grid = request.grid.value_or(Extent3{1, 1, 1});
   const bool in_parts = !fits_one_dispatch(grid, memory.device().snapshot().limits.workgroup_count);
   Result<SharedKernel> kernel = request.kernel;
   if (*kernel == nullptr) kernel = pipelines.get(request.program, in_parts);

@@ -13,8 +13,7 @@ namespace felsite::vk {
 // The step of a kernel that runs on `grid`, with no name and no step of the caller. Plan and
 // buffers are by BufferId of its program. `supplied`: the elements of Segment::parameters.
 Result<KernelStep> make_kernel_step(SharedKernel kernel, const dispatch::BindingPlan& plan,
-                                    std::span<const BufferSlice> buffers,
-                                    const std::array<std::uint32_t, 3>& grid,
+                                    std::span<const BufferSlice> buffers, const Extent3& grid,
                                     std::span<const std::uint32_t> supplied = {});
 
 struct StepRequest {
@@ -22,7 +21,7 @@ struct StepRequest {
   const dispatch::BindingPlan& plan;
   std::span<const BufferSlice> buffers;  // by BufferId
   // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
-  std::optional<std::array<std::uint32_t, 3>> grid;
+  std::optional<Extent3> grid;
   std::string name;
   std::uint32_t caller_step = 0;
   SharedKernel kernel{};  // if the caller has it already
