@@ -56,16 +56,16 @@ Answer answer(const Result<T>& result) {
   return {false, error.code == ErrorCode::DeviceOutOfMemory && !error.fix.empty()};
 }
 
-const ir::Program& keep() {
-  static const ir::Program program = program_of(kText);
+const ir::ValidProgram& keep() {
+  static const ir::ValidProgram program = valid(program_of(kText));
   return program;
 }
 const ir::Program& wrong() {
   static const ir::Program program = program_of(kWrong);
   return program;
 }
-const ir::Program& plain() {
-  static const ir::Program program = program_of(
+const ir::ValidProgram& plain() {
+  static const ir::ValidProgram program = valid_program(
       "program plain workgroup(4) { readonly x: f32[]; readwrite y: f32[]; let i = invocation.x;"
       " if i < len(y) { y[i] = x[i] / 3.0 + y[i]; } }");
   return program;
@@ -90,11 +90,10 @@ const std::vector<Call>& calls() {
          const ir::Findings findings = ir::validate(wrong());
          return answer(findings, findings.size() > 1);
        }},
-      {"plan_grid_sync", [] { return answer(plan_grid_sync(valid(keep()))); }},
+      {"plan_grid_sync", [] { return answer(plan_grid_sync(keep())); }},
       {"lower",
        [] {
-         return answer(
-             codegen::lower(codegen::Segment(valid(plain())), codegen::all_capabilities()));
+         return answer(codegen::lower(codegen::Segment(plain()), codegen::all_capabilities()));
        }},
       {"apply_mask",
        [] {
