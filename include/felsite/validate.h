@@ -24,7 +24,7 @@ Findings validate(const Program& program);
 
 // A program that validation found nothing wrong with. Only validation makes one, so whatever takes
 // it need not look again. A changed copy, such as one for another workgroup size, is a Program that
-// has to be validated anew.
+// has to be validated again.
 class ValidProgram : public Program {
  private:
   friend class ValidityCache;

@@ -103,7 +103,7 @@ void IterationWriter::end_iteration() {
   e_.store(left_, left.id());
   e_.store(ran_, ran.id());
   Flag goes_on = left != 0U && ran < loop_.most;
-  // More iterations cannot mend what was reported.
+  // More iterations would not undo a reported error.
   const bool can_report = program_.facts().has_trap || plan_.loops.checked;
   const bool counts = plan_.iterations.counted_loops != 0;
   const ChangeCheck check = plan_.iterations.changes;

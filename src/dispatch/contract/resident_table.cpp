@@ -16,7 +16,7 @@ Error invalid_handle(const ResidentHandle& handle, std::uint64_t backend) {
   return base::invalid_handle(
       fmt::format("The handle (slot {}, generation {}) names no living buffer.", handle.slot,
                   handle.generation),
-      "use handles only until they are freed; allocate a buffer anew.");
+      "use handles only until they are freed; allocate a new buffer.");
 }
 
 Error only_read() {

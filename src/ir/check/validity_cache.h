@@ -11,7 +11,7 @@ namespace felsite::ir {
 
 class ValidityCache {
  public:
-  // Beyond so many programs it starts to remember anew.
+  // Beyond this many programs it forgets all of them and starts again.
   explicit ValidityCache(std::size_t most = 4096) : most_(most) {}
 
   // InvalidProgram with the findings if it does not validate.
