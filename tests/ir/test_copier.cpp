@@ -57,7 +57,7 @@ class Copying {
   explicit Copying(const ir::Program& from)
       : from_(from),
         to_(from.source().empty() ? ir::Assembler::Positions::None
-                                  : ir::Assembler::Positions::Text),
+                                  : ir::Assembler::Positions::Rows),
         copier(from) {
     copier.write_to(to_);
     if (!from.source().empty()) to_.keep_positions(from.source());
