@@ -26,13 +26,11 @@ Node node_row(NodeKind kind) {
 Assembler::Assembler(Positions positions)
     : arena_(std::make_unique<Arena>()), positions_(positions) {
   // The segments of a program are many and small: most have room in this.
-  constexpr std::size_t kRows = 16;
-  constexpr std::size_t kNodes = 8;
-  arena_->exprs.reserve(kRows);
-  arena_->nodes.reserve(kNodes);
+  arena_->exprs.reserve(16);
+  arena_->nodes.reserve(8);
   if (positions_ == Positions::None) return;
-  arena_->source.exprs.reserve(kRows);
-  arena_->source.nodes.reserve(kNodes);
+  arena_->source.exprs.reserve(16);
+  arena_->source.nodes.reserve(8);
 }
 
 NameId Assembler::intern(std::string_view text) {
