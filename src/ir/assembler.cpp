@@ -24,7 +24,14 @@ Node node_row(NodeKind kind) {
 }  // namespace
 
 Assembler::Assembler(Positions positions)
-    : arena_(std::make_unique<Arena>()), with_positions_(positions == Positions::Text) {}
+    : arena_(std::make_unique<Arena>()), positions_(positions) {
+  // The segments of a program are many and small: most have room in this.
+  arena_->exprs.reserve(16);
+  arena_->nodes.reserve(8);
+  if (positions_ == Positions::None) return;
+  arena_->source.exprs.reserve(16);
+  arena_->source.nodes.reserve(8);
+}
 
 NameId Assembler::intern(std::string_view text) {
   if (const auto found = name_ids_.find(text); found != name_ids_.end()) return found->second;
@@ -42,7 +49,7 @@ BufferId Assembler::add_buffer(BufferDecl buffer, std::uint32_t at) {
   const NameId name = intern(buffer.name);
   if (buffer_of_[name] == kNone) buffer_of_[name] = id;
   arena_->buffers.push_back(std::move(buffer));
-  if (with_positions_) arena_->source.buffers.push_back(at);
+  if (positions_ == Positions::Text) arena_->source.buffers.push_back(at);
   return id;
 }
 
@@ -98,7 +105,7 @@ VarId Assembler::open_op(std::string_view text, std::span<const Param> params, T
                          .result_type = result,
                          .body = {begin, begin},
                          .result = kNone});
-  if (with_positions_) arena_->source.ops.push_back(at);
+  if (positions_ == Positions::Text) arena_->source.ops.push_back(at);
   return first_param;
 }
 
@@ -106,7 +113,7 @@ void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
   OpDecl& op = arena_->ops.back();
   op.body.end = static_cast<NodeId>(arena_->nodes.size());
   op.result = result;
-  if (with_positions_) {
+  if (positions_ == Positions::Text) {
     arena_->source.op_results.push_back(at);
     arena_->source.op_ends.push_back(end);
   }
@@ -115,7 +122,7 @@ void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
 
 ExprId Assembler::append(Expr expr, std::uint32_t at) {
   arena_->exprs.push_back(expr);
-  if (with_positions_) arena_->source.exprs.push_back(at != 0 ? at : here_);
+  if (positions_ != Positions::None) arena_->source.exprs.push_back(at != 0 ? at : here_);
   return static_cast<ExprId>(arena_->exprs.size() - 1);
 }
 
@@ -293,9 +300,8 @@ NodeId Assembler::append(Node node, std::uint32_t at) {
   const auto id = static_cast<NodeId>(arena_->nodes.size());
   node.end = id + 1;
   arena_->nodes.push_back(node);
-  if (with_positions_) {
-    if (at == 0) at = here_;
-    arena_->source.nodes.push_back(at);
+  if (positions_ != Positions::None) arena_->source.nodes.push_back(at != 0 ? at : here_);
+  if (positions_ == Positions::Text) {
     arena_->source.node_ends.push_back(at);
     arena_->source.else_arms.push_back(0);
   }
@@ -342,7 +348,7 @@ void Assembler::open_else(std::uint32_t at) {
   close_scope();
   open_scope();
   arena_->nodes[open_nodes_.back()].extra = static_cast<NodeId>(arena_->nodes.size());
-  if (with_positions_) arena_->source.else_arms[open_nodes_.back()] = at;
+  if (positions_ == Positions::Text) arena_->source.else_arms[open_nodes_.back()] = at;
 }
 
 VarId Assembler::open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at) {

@@ -22,7 +22,8 @@ class Assembler {
     Type type;
   };
 
-  enum class Positions : std::uint8_t { None, Text };
+  // What is kept of the text: nothing, the places of rows, or all that formatting needs.
+  enum class Positions : std::uint8_t { None, Rows, Text };
   explicit Assembler(Positions positions = Positions::None);
 
   NameId intern(std::string_view text);
@@ -136,7 +137,7 @@ class Assembler {
   std::vector<std::size_t> scope_starts_;
   std::vector<NodeId> open_nodes_;
   NodeId just_closed_ = kNone;  // the node whose end `end_node_at` sets
-  bool with_positions_;
+  const Positions positions_;
   std::uint32_t here_ = 0;
 };
 

@@ -154,12 +154,4 @@ void Copier::append(NodeId id) {
   if (declares) vars_[variable] = declared;
 }
 
-std::uint32_t Copier::at_expr(ExprId id) const {
-  return from_.source().empty() ? 0 : from_.source().exprs[id];
-}
-
-std::uint32_t Copier::at_node(NodeId id) const {
-  return from_.source().empty() ? 0 : from_.source().nodes[id];
-}
-
 }  // namespace felsite::ir

@@ -48,8 +48,12 @@ class Copier {
   void append(NodeId id);
   std::vector<ExprId> replaced_in(ExprId root) const;
   std::uint32_t reference(const Expr& expr) const;
-  std::uint32_t at_expr(ExprId id) const;
-  std::uint32_t at_node(NodeId id) const;
+  std::uint32_t at_expr(ExprId id) const {
+    return from_.source().empty() ? 0 : from_.source().exprs[id];
+  }
+  std::uint32_t at_node(NodeId id) const {
+    return from_.source().empty() ? 0 : from_.source().nodes[id];
+  }
 
   const Program& from_;
   Assembler* to_ = nullptr;

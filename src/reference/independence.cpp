@@ -58,8 +58,10 @@ class Prover {
   // Checks every access of a node, and records the value of its variable.
   bool check(NodeId id) {
     const Node& node = program_.node(id);
-    if (info(node.kind).issues_copy && (is_written(node.ref) || is_written(node.ref2)))
-      return false;
+    const NodeKindInfo& facts = info(node.kind);
+    const bool writes = facts.writes == NodeMemory::Buffer && node.kind != NodeKind::Store;
+    if ((facts.issues_copy || writes) && is_written(node.ref)) return false;
+    if (facts.reads == NodeMemory::Source && is_written(node.ref2)) return false;
     for (const ExprId row : program_.rows_of_node(id)) {
       values_[row] = own_index(row);
       const Expr& expr = program_.expr(row);

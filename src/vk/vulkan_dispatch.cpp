@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
@@ -14,11 +15,6 @@
 
 namespace felsite::vk {
 namespace {
-
-Error with_program(Error error, const ir::Program& program) noexcept {
-  base::set_if_possible(error.context.program, program.name());
-  return error;
-}
 
 // It was asked for, or is the only possible form.
 bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
@@ -89,10 +85,8 @@ Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
 }
 
 Error went_with_device() {
-  return {.code = ErrorCode::InvalidHandle,
-          .message = "The dispatch was under way on a device that was lost.",
-          .fix = "dispatch it again.",
-          .context = {}};
+  return base::invalid_handle("The dispatch was under way on a device that was lost.",
+                              "dispatch it again.");
 }
 
 // A dispatch that a caller holds until it waits for it.
@@ -142,7 +136,8 @@ class VulkanPending final : public PendingDispatch {
                             return dispatch->finish(outputs, &stop);
                           });
     });
-    if (!timing) return std::unexpected(with_program(std::move(timing.error()), program_));
+    if (!timing)
+      return std::unexpected(base::with_program(std::move(timing.error()), program_.name()));
     return timing;
   }
 
@@ -208,7 +203,7 @@ class VulkanPipeline final : public CompiledPipeline {
   template <class Value>
   Result<Value> known(Result<Value> result) const {
     if (result) return result;
-    return std::unexpected(with_program(std::move(result.error()), program_));
+    return std::unexpected(base::with_program(std::move(result.error()), program_.name()));
   }
 
   // All are submitted before the first wait.
@@ -335,7 +330,8 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
     return dispatch::dispatch_host_split(split_runner(engine, nullptr), program, inputs, outputs,
                                          config);
   });
-  if (!timing) return std::unexpected(with_program(std::move(timing.error()), program));
+  if (!timing)
+    return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
   return timing;
 }
 
@@ -358,7 +354,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
        .with_context =
            [program, device = engine->profile().name](Error error) {
              error.context.device = device;
-             return with_program(std::move(error), program);
+             return base::with_program(std::move(error), program.name());
            }});
 }
 
@@ -377,7 +373,8 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
                          }));
              return std::make_unique<VulkanPending>(link(), engine, program, std::move(started));
            });
-  if (!pending) return std::unexpected(with_program(std::move(pending.error()), program));
+  if (!pending)
+    return std::unexpected(base::with_program(std::move(pending.error()), program.name()));
   return pending;
 }
 
@@ -395,7 +392,8 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
         }
         return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program, config);
       });
-  if (!compiled) return std::unexpected(with_program(std::move(compiled.error()), program));
+  if (!compiled)
+    return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));
   return compiled;
 }
 
@@ -405,7 +403,7 @@ Result<void> VulkanBackend::prepare(const ir::Program& program, const DispatchCo
     FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
     return make_kernels(*engine, prepared, config);
   });
-  if (!made) return std::unexpected(with_program(std::move(made.error()), program));
+  if (!made) return std::unexpected(base::with_program(std::move(made.error()), program.name()));
   return made;
 }
 

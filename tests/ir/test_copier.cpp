@@ -1,6 +1,8 @@
 // Copies of programs: the same text and the same places, or what was put in their stead.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "ir/copier.h"
 #include "ir/walk.h"
 #include "support/fels_text.h"
@@ -21,6 +23,7 @@ constexpr std::string_view kEverything = R"(program all workgroup(8, 2, 1) {
   op more(x: u32) -> u32 {
     yield twice(x) + 1;
   }
+  indirect_dispatch(from[1]);
   let i = invocation.x + workgroup_id.y * 2 + local.z;
   let mut_ = 0;
   mut_ = popcount(i) + len(b);
@@ -39,6 +42,7 @@ constexpr std::string_view kEverything = R"(program all workgroup(8, 2, 1) {
   }
   barrier;
   async_load(t[0], b[4], 8, go);
+  async_store(b[8], t[0], 4, go);
   async_wait(go);
   trap(i, bad);
   resume(bad);
@@ -46,9 +50,10 @@ constexpr std::string_view kEverything = R"(program all workgroup(8, 2, 1) {
   {
     all_reduce.add(from);
     all_gather(to, from);
+    reduce_scatter.min(to, from);
     broadcast(from, 0);
   }
-  let _ = subgroup_max(num_workgroups.x) + workgroup_size.y + subgroup_size;
+  let _ = subgroup_max(num_workgroups.x) + workgroup_size.y + subgroup_size + subgroup_lane;
 }
 )";
 
@@ -57,7 +62,7 @@ class Copying {
   explicit Copying(const ir::Program& from)
       : from_(from),
         to_(from.source().empty() ? ir::Assembler::Positions::None
-                                  : ir::Assembler::Positions::Text),
+                                  : ir::Assembler::Positions::Rows),
         copier(from) {
     copier.write_to(to_);
     if (!from.source().empty()) to_.keep_positions(from.source());
@@ -100,6 +105,12 @@ std::string statements_of(const ir::Program& program) {
 
 TEST_CASE("a copy of everything is the same program") {
   const ir::Program program = parsed(kEverything);
+  std::set<ir::NodeKind> nodes;
+  for (const ir::Node& node : program.nodes()) nodes.insert(node.kind);
+  CHECK(nodes.size() == ir::kNodeKindCount);  // a new kind belongs into the text above
+  std::set<ir::ExprKind> exprs;
+  for (const ir::Expr& expr : program.exprs()) exprs.insert(expr.kind);
+  CHECK(exprs.size() == ir::kExprKindCount);
   const ir::Program copy = Copying(program).run();
   CHECK(ir::print(copy) == ir::print(program));
   CHECK(copy.fingerprint() == program.fingerprint());

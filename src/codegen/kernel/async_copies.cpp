@@ -15,7 +15,7 @@ constexpr std::uint32_t kCopiedInLine = 4;  // longer copies are loops
 void AsyncCopies::declare() {
   for (ir::NodeId id = plan_.nodes.begin; id < plan_.nodes.end; ++id) {
     const ir::Node& node = program_.node(id);
-    if (node.kind != NodeKind::AsyncLoad && node.kind != NodeKind::AsyncStore) continue;
+    if (!ir::info(node.kind).issues_copy) continue;
     Copy copy{.tag = node.name, .node = id};
     copy.type = ir::info(program_.buffer(node.ref2).element).loaded;
     copy.is_pair = is_held_as_pair(e_, copy.type);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "codegen/plan/plan.h"
 #include "ir/analysis/workgroup_memory.h"
@@ -21,26 +22,6 @@ using ir::Type;
 std::string place_text(const ir::Finding& place) {
   if (place.line == 0) return place.path;
   return fmt::format("line {}, column {}", place.line, place.column);
-}
-
-Error unsupported(const ir::Program& program, std::string message, std::string fix) {
-  Error error{.code = ErrorCode::UnsupportedFeature,
-              .message = std::move(message),
-              .fix = std::move(fix),
-              .context = {}};
-  error.context.program = program.name();
-  return error;
-}
-
-Error over_limit(const ir::Program& program, std::string_view what, std::uint64_t requested,
-                 std::uint64_t available, std::string fix) {
-  Error error = unsupported(
-      program,
-      fmt::format("The program takes {} {}, and the device has {}.", requested, what, available),
-      std::move(fix));
-  error.context.requested = requested;
-  error.context.available = available;
-  return error;
 }
 
 class Requirements {
@@ -81,17 +62,16 @@ class Requirements {
 
   Result<void> check_folded_limits() const {
     if (!plan_.memory.workgroup_buffers.empty()) {
-      return std::unexpected(unsupported(
-          program_,
+      return std::unexpected(base::unsupported(
           fmt::format("The grid cannot run as one workgroup: `{}` is memory of each of its own.",
                       program_.buffer(plan_.memory.workgroup_buffers[0]).name),
-          "run the grid in another form."));
+          "run the grid in another form.", program_.name()));
     }
     const std::uint64_t available = std::uint64_t{most_lanes(mask_.limits)} * kMostTurns;
     if (plan_.folding->invocations > available) {
-      return std::unexpected(over_limit(program_, "invocations for its grid as one workgroup",
-                                        plan_.folding->invocations, available,
-                                        "run the grid in another form."));
+      return std::unexpected(base::over_limit("invocations for its grid as one workgroup",
+                                              plan_.folding->invocations, available,
+                                              "run the grid in another form.", program_.name()));
     }
     return {};
   }
@@ -101,8 +81,8 @@ class Requirements {
     const auto refuse_node = [&](std::string_view what, std::string_view fix) {
       ir::Finding place;
       places_.at_node(id, place);
-      return std::unexpected(unsupported(program_, fmt::format("{} ({}).", what, place_text(place)),
-                                         std::string(fix)));
+      return std::unexpected(base::unsupported(fmt::format("{} ({}).", what, place_text(place)),
+                                               std::string(fix), program_.name()));
     };
     const bool of_grid = ir::is_grid_sync(node);
     if (node.kind == NodeKind::Barrier && !of_grid && plan_.folding) {
@@ -231,10 +211,9 @@ class Requirements {
   Result<void> refuse(std::string_view what, ir::ExprId id, std::string fix) {
     ir::Finding place;
     places_.at_expr(id, place);
-    return std::unexpected(unsupported(
-        program_,
+    return std::unexpected(base::unsupported(
         fmt::format("The program needs {} ({}), which the device lacks.", what, place_text(place)),
-        std::move(fix)));
+        std::move(fix), program_.name()));
   }
 
   const ir::Program& program_;
@@ -278,10 +257,11 @@ Result<void> check_storage_buffers(const ir::Program& program, const Kernel& ker
     what += fmt::format(" ({} of its own, and Felsite adds {})", all - own, fmt::join(added, ", "));
   }
   return std::unexpected(
-      over_limit(program, what, all, most,
-                 kept != 0 ? "use fewer buffers, put several into one, or keep less across grid "
-                             "barriers."
-                           : "use fewer buffers, or put several into one."));
+      base::over_limit(what, all, most,
+                       kept != 0 ? "use fewer buffers, put several into one, or keep less across "
+                                   "grid barriers."
+                                 : "use fewer buffers, or put several into one.",
+                       program.name()));
 }
 
 }  // namespace
@@ -290,9 +270,9 @@ Result<void> check_kernel_limits(const ir::Program& program, const Kernel& kerne
                                  const DeviceLimits& limits) {
   FELSITE_CHECK(check_storage_buffers(program, kernel, limits.storage_buffers));
   if (kernel.shared_bytes > limits.shared_bytes) {
-    return std::unexpected(over_limit(program, "bytes of workgroup memory", kernel.shared_bytes,
-                                      limits.shared_bytes,
-                                      "give the workgroup buffers fewer elements."));
+    return std::unexpected(
+        base::over_limit("bytes of workgroup memory", kernel.shared_bytes, limits.shared_bytes,
+                         "give the workgroup buffers fewer elements.", program.name()));
   }
   return {};
 }

@@ -31,8 +31,8 @@ std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes,
 std::vector<bool> find_cuts(const ir::Program& program, ir::NodeRange nodes) {
   std::vector<bool> cut = find_barriers(program, nodes, true);
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
-    const NodeKind kind = program.node(id).kind;
-    if (kind == NodeKind::Block || kind == NodeKind::Region) cut[id] = false;
+    const ir::NodeKindInfo& facts = ir::info(program.node(id).kind);
+    if (facts.has_body && !facts.branches) cut[id] = false;
   }
   return cut;
 }
@@ -110,29 +110,20 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
     for (const ir::ExprId row : program.rows_of_node(id)) {
       if (program.expr(row).kind == ExprKind::Var) mark(program.expr(row).ref);
     }
-    if (node.kind == NodeKind::Assign) mark(node.ref);
-    if (ir::info(node.kind).variable == ir::VariableUse::Declares) {
-      declared_in[node.ref] = run_of[id];
-    }
+    const ir::VariableUse use = ir::info(node.kind).variable;
+    if (use == ir::VariableUse::Assigns) mark(node.ref);
+    if (use == ir::VariableUse::Declares) declared_in[node.ref] = run_of[id];
   }
   return plan;
 }
 
 bool is_known_to_all(const ir::Program& program, ir::ExprId root) {
   for (const ir::ExprId id : program.rows(root)) {
-    switch (ir::info(program.expr(id).kind).depends_on) {
-      case ir::DependsOn::Operands:
-      case ir::DependsOn::Grid:
-      case ir::DependsOn::Workgroup:
-        break;
-      case ir::DependsOn::Device:
-      case ir::DependsOn::Local:
-      case ir::DependsOn::Invocation:
-      case ir::DependsOn::Lanes:
-      case ir::DependsOn::Variable:
-      case ir::DependsOn::Memory:
-        return false;
-    }
+    const ir::DependsOn depends_on = ir::info(program.expr(id).kind).depends_on;
+    const bool is_known = depends_on == ir::DependsOn::Operands ||
+                          depends_on == ir::DependsOn::Grid ||
+                          depends_on == ir::DependsOn::Workgroup;
+    if (!is_known) return false;
   }
   return true;
 }

@@ -101,8 +101,9 @@ ChangeReports find_change_reports(const ir::Program& program,
       only_store[node.ref] = once && own_place(node.args[0]) ? id : kSeveral;
       reports.before[id] = loaded.let_of(node.ref, id);
     }
-    const bool copies = ir::info(node.kind).issues_copy;
-    if (copies || ir::info(node.kind).orders == ir::Orders::Grid) spoil(node.ref);
+    const ir::NodeKindInfo& facts = ir::info(node.kind);
+    const bool writes = facts.writes == ir::NodeMemory::Buffer && node.kind != NodeKind::Store;
+    if (facts.issues_copy || writes) spoil(node.ref);
     for (const ir::ExprId row : program.rows_of_node(id)) {
       if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);
     }

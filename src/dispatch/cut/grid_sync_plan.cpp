@@ -212,28 +212,19 @@ bool host_can_evaluate(const ir::Program& program, const dispatch::Values& value
       const ir::Expr& expr = program.expr(row);
       // Fast floats may differ between device and host.
       if (program.float_mode() == ir::FloatMode::Fast && ir::is_float(expr.type)) return false;
-      switch (ir::info(expr.kind).depends_on) {
-        case ir::DependsOn::Operands:
-          if (expr.kind == ir::ExprKind::Call) return false;  // nothing evaluates bodies here
-          break;
-        case ir::DependsOn::Grid:
-          break;
-        case ir::DependsOn::Variable: {
-          if (values.trip_of[expr.ref] != ir::kNone || seen[expr.ref]) break;
-          const NodeId let = values.declared_at[expr.ref];
-          if (program.var(expr.ref).assigned || let == ir::kNone) return false;
-          seen[expr.ref] = true;
-          open.push_back(program.node(let).args[0]);
-          break;
-        }
-        case ir::DependsOn::Device:
-        case ir::DependsOn::Workgroup:
-        case ir::DependsOn::Local:
-        case ir::DependsOn::Invocation:
-        case ir::DependsOn::Lanes:
-        case ir::DependsOn::Memory:
-          return false;
+      const ir::DependsOn depends_on = ir::info(expr.kind).depends_on;
+      if (depends_on == ir::DependsOn::Variable) {
+        if (values.trip_of[expr.ref] != ir::kNone || seen[expr.ref]) continue;
+        const NodeId let = values.declared_at[expr.ref];
+        if (program.var(expr.ref).assigned || let == ir::kNone) return false;
+        seen[expr.ref] = true;
+        open.push_back(program.node(let).args[0]);
+        continue;
       }
+      // Nothing on the host evaluates the body of an operation.
+      const bool is_known =
+          depends_on == ir::DependsOn::Operands || depends_on == ir::DependsOn::Grid;
+      if (!is_known || expr.kind == ir::ExprKind::Call) return false;
     }
   }
   return true;

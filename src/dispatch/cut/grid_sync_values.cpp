@@ -167,9 +167,10 @@ class Analysis {
       const ir::Node& node = program_.node(n);
       uses(s, n);
       if (node.kind == NodeKind::Return) found_[s].returns.push_back(n);
-      if (node.kind == NodeKind::Loop) declared_in_[node.ref] = s;
-      if (node.kind == NodeKind::Let) declare(s, n, scope);
-      if (node.kind == NodeKind::Assign) assign(s, n, /*always=*/n == id);
+      const ir::VariableUse use = ir::info(node.kind).variable;
+      if (use == ir::VariableUse::Declares) declared_in_[node.ref] = s;
+      if (use == ir::VariableUse::Declares && ir::sets_variable(node)) declare(s, n, scope);
+      if (use == ir::VariableUse::Assigns) assign(s, n, /*always=*/n == id);
     }
     if (found_[s].returns.size() != returns_before && is_guard(id, scopes)) {
       found_[s].returns.resize(returns_before);

@@ -60,13 +60,13 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
     for (ir::NodeId id = event.nodes.begin; id < event.nodes.end; ++id) {
       const ir::Node& node = program_.node(id);
       for (const ir::ExprId root : program_.expressions(id)) see(root, uses);
-      const bool copies = ir::info(node.kind).issues_copy;
-      if (node.kind == NodeKind::Store || copies) name(node.ref);
-      if (copies) name(node.ref2);
-      if (id == cut().copy) {
-        name(node.ref);
-        name(node.ref2);
-      }
+      const ir::NodeKindInfo& facts = ir::info(node.kind);
+      // Of the collectives only the copies are work for a kernel.
+      const bool is_lowered = facts.orders != ir::Orders::Grid || id == cut().copy;
+      const bool uses_ref = facts.issues_copy || facts.reads == ir::NodeMemory::Buffer ||
+                            facts.writes == ir::NodeMemory::Buffer;
+      if (is_lowered && uses_ref) name(node.ref);
+      if (is_lowered && facts.reads == ir::NodeMemory::Source) name(node.ref2);
       if (node.kind == NodeKind::Store && d_.reports.stores[id]) uses.stores_reports = true;
     }
   }

@@ -59,7 +59,7 @@ GridSegment SegmentWriter::write(std::uint32_t segment) {
   next_binding_ = 0;
   note_copies();
   const bool has_text = !program_.source().empty();
-  assembler_ = std::make_unique<ir::Assembler>(has_text ? ir::Assembler::Positions::Text
+  assembler_ = std::make_unique<ir::Assembler>(has_text ? ir::Assembler::Positions::Rows
                                                         : ir::Assembler::Positions::None);
   if (has_text) out().keep_positions(program_.source());
   copier_.write_to(out());

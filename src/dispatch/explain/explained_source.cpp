@@ -38,10 +38,8 @@ class LineMarker {
       }
     }
     for (ir::NodeId id = program_.entry().begin; id < program_.entry().end; ++id) {
-      const ir::Node& node = program_.node(id);
-      const bool is_barrier =
-          node.kind == ir::NodeKind::Barrier && node.ordering() == ir::Ordering::GridSync;
-      if (is_barrier) lines_[line_of(map_.nodes[id])].grid_barrier = true;
+      if (!ir::is_grid_sync(program_.node(id))) continue;
+      lines_[line_of(map_.nodes[id])].grid_barrier = true;
     }
   }
 

@@ -140,7 +140,7 @@ void NodeChecker::walk(NodeRange range, bool in_op) {
         if (walk.step() == Walk::Step::Leaf) break;
         if (info(node.kind).branches) ++open_branches_;
         scope_marks_.push_back(declared_.size());
-        if (node.kind == NodeKind::Loop) declare(node.ref, id);
+        if (info(node.kind).variable == VariableUse::Declares) declare(node.ref, id);
         break;
       case Walk::Step::Else:
         leave_scope(scope_marks_.back());

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "felsite/validate.h"
+#include "ir/fingerprint.h"
 
 namespace felsite::ir {
 
@@ -18,12 +19,9 @@ class ValidityCache {
   Result<ValidProgram> get(Program program);
 
  private:
-  struct Hash {
-    std::size_t operator()(const Fingerprint& f) const { return f.low ^ f.high; }
-  };
   const std::size_t most_;
   std::mutex mutex_;
-  std::unordered_set<Fingerprint, Hash> valid_;
+  std::unordered_set<Fingerprint, FingerprintHash> valid_;
 };
 
 }  // namespace felsite::ir

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/errors.h"
 #include "base/guarded.h"
 #include "dispatch/telemetry/environment.h"
 #include "dispatch/telemetry/warnings.h"
@@ -42,11 +43,9 @@ std::optional<std::uint32_t> validation_layer_version() {
 Result<Validation> wanted_validation() {
   const std::string value = dispatch::environment(dispatch::Variable::Validation).value_or("0");
   if (value != "0" && value != "1" && value != "sync") {
-    return std::unexpected(Error{
-        .code = ErrorCode::BadInputs,
-        .message = fmt::format("FELSITE_VALIDATION is `{}`, which is not a known value.", value),
-        .fix = "set it to 1 or sync, or unset it.",
-        .context = {}});
+    return std::unexpected(base::bad_inputs(
+        fmt::format("FELSITE_VALIDATION is `{}`, which is not a known value.", value),
+        "set it to 1 or sync, or unset it."));
   }
   if (value == "0") return Validation::Off;
   if (!validation_layer_version()) {

@@ -63,10 +63,9 @@ Error vulkan_error(VkResult result, std::string_view action, std::string_view de
   const std::string name = meaning.name.empty()
                                ? fmt::format("VkResult {}", static_cast<int>(result))
                                : std::string(meaning.name);
-  Error error{.code = meaning.code,
-              .message = fmt::format("Vulkan could not {}: {}.", action, name),
-              .fix = std::string(meaning.fix),
-              .context = {}};
+  Error error =
+      base::make_error(meaning.code, fmt::format("Vulkan could not {}: {}.", action, name),
+                       std::string(meaning.fix));
   error.context.device = device;
   error.context.vk_result = static_cast<std::int32_t>(result);
   return error;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/errors.h"
+
 namespace felsite::vk {
 namespace {
 
@@ -28,12 +30,9 @@ std::optional<std::uint32_t> find_address(std::span<const std::uint32_t> words, 
 }
 
 Error meaningless(std::uint32_t key) {
-  return Error{.code = ErrorCode::DispatchFailed,
-               .message = fmt::format("The kernel left an invalid status, with the key "
-                                      "{}.",
-                                      key),
-               .fix = "update the driver, or choose another device.",
-               .context = {}};
+  return base::dispatch_failed(
+      fmt::format("The kernel left an invalid status, with the key {}.", key),
+      "update the driver, or choose another device.");
 }
 
 }  // namespace
@@ -43,12 +42,10 @@ Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kern
   const std::uint32_t width = words[StatusWords::kWidth];
   const std::uint32_t height = words[StatusWords::kHeight];
   if (key == StatusWords::kFarKey) {
-    return Error{.code = ErrorCode::UnsupportedFeature,
-                 .message =
-                     "An invocation past the first 2^32 - 2 of the grid trapped, or ran into "
-                     "the driver's limit on loop trips.",
-                 .fix = "use a smaller grid, so that the report can say which one.",
-                 .context = {}};
+    return base::unsupported(
+        "An invocation past the first 2^32 - 2 of the grid trapped, or ran into the driver's limit "
+        "on loop trips.",
+        "use a smaller grid, so that the report can say which one.");
   }
   if (width == 0 || height == 0) return meaningless(key);
   const std::uint32_t index = ~key;
@@ -58,21 +55,20 @@ Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kern
   const auto tags = has_tags ? words.subspan(StatusWords::kTags, kernel.trap_tags.size())
                              : std::span<const std::uint32_t>{};
   if (std::ranges::count(tags, key) == 0) {
-    return Error{.code = ErrorCode::LoopBudgetExceeded,
-                 .message = fmt::format(
-                     "Invocation ({}, {}, {}) ran into the driver's limit on loop trips.", x, y, z),
-                 .fix = "give each invocation less to do, or use another driver.",
-                 .context = {}};
+    return base::make_error(
+        ErrorCode::LoopBudgetExceeded,
+        fmt::format("Invocation ({}, {}, {}) ran into the driver's limit on loop trips.", x, y, z),
+        "give each invocation less to do, or use another driver.");
   }
   const auto tag = find_key(tags, key);
   const auto address = find_address(words, key);
   if (!tag || !address) return meaningless(key);
   TrapInfo trap{.tag = kernel.trap_tags[*tag], .address = *address, .invocation = invocation};
-  Error error{.code = ErrorCode::Trapped,
-              .message = fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).",
-                                     trap.tag, trap.address, x, y, z),
-              .fix = "the program itself reports this condition: look at what it checks there.",
-              .context = {}};
+  Error error =
+      base::make_error(ErrorCode::Trapped,
+                       fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", trap.tag,
+                                   trap.address, x, y, z),
+                       "the program itself reports this condition: look at what it checks there.");
   error.context.trap = std::move(trap);
   return error;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "vk/instance/vulkan_error.h"
 #include "vk/record/descriptors.h"
@@ -10,12 +11,9 @@ namespace felsite::vk {
 namespace {
 
 std::unexpected<Error> mistake(std::string message, const Device& device) {
-  Error error{.code = ErrorCode::DispatchFailed,
-              .message = std::move(message),
-              .fix = "report this: Felsite made a wrong sequence.",
-              .context = {}};
-  error.context.device = device.snapshot().name;
-  return std::unexpected(std::move(error));
+  return std::unexpected(base::with_device(
+      base::dispatch_failed(std::move(message), "report this: Felsite made a wrong sequence."),
+      device.snapshot().name));
 }
 
 bool lies_in_buffer(const BufferSlice& slice) {
