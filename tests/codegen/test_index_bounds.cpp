@@ -278,12 +278,31 @@ TEST_CASE("index bounds: a guard reaches lower offsets that do not wrap, and no 
   CHECK(bounds_of("if i < len(x) { if i >= 2 { let v = x[i - 2]; } }") == "x[i - 2] in bounds");
   CHECK(bounds_of("let k = i + 3; if k < len(x) { let v = x[k] + x[i] + x[k - 1] + x[k + 1]; }") ==
         "x[k] in bounds; x[i] in bounds; x[k - 1] in bounds; x[k + 1] small");
+  // Also from a name for a number, on either side.
+  CHECK(bounds_of("let k = 4; if 1 + k < len(x) { let v = x[k] + x[k + 1] + x[2 + k]; }") ==
+        "x[k] in bounds; x[k + 1] in bounds; x[2 + k] small");
   // n + 1 may be 0, unless n is known to be less than the largest number.
   CHECK(bounds_of("if n + 1 < len(x) { let v = x[n]; }") == "x[n] unknown");
   CHECK(bounds_of("if n < 4294967295 { if n + 1 < len(x) { let v = x[n + 1]; } }") ==
         "x[n + 1] in bounds");
   CHECK(bounds_of("if n <= 4294967295 { if n + 1 < len(x) { let v = x[n + 1]; } }") ==
         "x[n + 1] unknown");
+}
+
+TEST_CASE("index bounds: behind conditions that contradict each other nothing runs") {
+  CHECK(bounds_of("if n > 9 { if n < 4 { y[n] = x[n * n] + x[i / (n + n)]; } y[n] = 1; }") ==
+        "x[n * n] in bounds; x[i / (n + n)] in bounds; y[n] in bounds; y[n] unknown");
+  CHECK(bounds_of("if l > 63 { y[n] = 1; } else { y[n] = 2; }") == "y[n] in bounds; y[n] unknown");
+  CHECK(bounds_of("if l < l - 3 { y[l] = 1; }") == "y[l] small");
+  CHECK(bounds_of("if l >= 3 { if l < 8 { if l < l - 3 { y[n] = 1; } } }") == "y[n] in bounds");
+  CHECK(bounds_of("if l < 64 { return; } y[n] = 1;") == "y[n] in bounds");
+  CHECK(bounds_of("loop k in 9..2 { y[n] = 1; } y[n] = 2;") == "y[n] in bounds; y[n] unknown");
+  CHECK(bounds_of("loop k in n..2 { if k > 1 { y[n] = 1; } }") == "y[n] in bounds");
+}
+
+TEST_CASE("index bounds: what narrows a value narrows what is computed from it") {
+  CHECK(bounds_of("if n < 5 { let v = f[(n + 3) & 63] + f[(n + 16) * 3] + f[n * 16]; }") ==
+        "f[(n + 3) & 63] in bounds; f[(n + 16) * 3] in bounds; f[n * 16] small");
 }
 
 TEST_CASE("index bounds: comparisons with numbers narrow both sides") {

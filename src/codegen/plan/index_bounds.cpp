@@ -2,7 +2,8 @@
 //
 // Every u32 expression gets an interval, and, where it is some value plus a constant, that value
 // and the constant. Conditions narrow the intervals and relate values to lengths in the scope they
-// guard. Assigned variables are never known.
+// guard; where they contradict each other, as in a copy of an unrolled body, nothing runs. Assigned
+// variables are never known.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -64,11 +65,7 @@ class Prover {
   };
 
   void walk(ir::NodeRange range) {
-    const std::size_t lengths = below_.size();
-    const std::size_t narrowed = narrowed_.size();
-    for (NodeId id = range.begin; id < range.end; id = program_.node(id).end) node(id);
-    below_.resize(lengths);
-    narrowed_.resize(narrowed);
+    guarded(range, [] {});
   }
 
   // The body of a construct, with what is known at its start.
@@ -76,10 +73,12 @@ class Prover {
   void guarded(ir::NodeRange range, Assume assume) {
     const std::size_t lengths = below_.size();
     const std::size_t narrowed = narrowed_.size();
+    const bool never_runs = never_runs_;
     assume();
-    walk(range);
+    for (NodeId id = range.begin; id < range.end; id = program_.node(id).end) node(id);
     below_.resize(lengths);
     narrowed_.resize(narrowed);
+    never_runs_ = never_runs;
   }
 
   void node(NodeId id) {
@@ -196,14 +195,20 @@ class Prover {
     const bool a_is_constant = a.low == a.high;
     const bool b_is_constant = b.low == b.high;
     if (op == BinaryOp::Add || op == BinaryOp::WrappingAdd) {
-      if (b_is_constant) return shifted(a, b.low);
+      // Of two constants, one with a base keeps it: a condition may relate it to a length.
+      if (b_is_constant && (b.base == kNoBase || !a_is_constant)) return shifted(a, b.low);
       return a_is_constant ? shifted(b, a.low) : sum(narrowed(a), narrowed(b));
     }
     if (op == BinaryOp::Sub || op == BinaryOp::WrappingSub) {
       return b_is_constant ? shifted(a, -b.low) : sum(narrowed(a), negated(narrowed(b)));
     }
-    // The other operations do not commute with wrapping modulo 2^32.
+    return other_binary(op, narrowed(a), narrowed(b));
+  }
+
+  // Operations that do not commute with wrapping modulo 2^32.
+  static Range other_binary(BinaryOp op, const Range& a, const Range& b) {
     if (a.wraps() || b.wraps()) return {};
+    const bool b_is_constant = b.low == b.high;
     if (op == BinaryOp::Min) return plain(std::min(a.low, b.low), std::min(a.high, b.high));
     if (op == BinaryOp::Max) return plain(std::max(a.low, b.low), std::max(a.high, b.high));
     if (op == BinaryOp::BitAnd) return plain(0, std::min(a.high, b.high));
@@ -237,9 +242,10 @@ class Prover {
     return range;
   }
 
-  // Narrowed by what the conditions around it say about its base.
+  // Narrowed by what the conditions around it say about its base. Where nothing runs, that may be
+  // an empty range, which the operations do not expect.
   Range narrowed(Range range) const {
-    if (range.base == kNoBase) return range;
+    if (range.base == kNoBase || never_runs_) return range;
     for (const Narrowed& known : narrowed_) {
       if (known.base != range.base) continue;
       range.low = std::max(range.low, known.low + range.offset);
@@ -249,6 +255,7 @@ class Prover {
   }
 
   IndexBound judge(const Range& index, ir::BufferId buffer) const {
+    if (never_runs_) return IndexBound::Proven;
     const Range range = narrowed(index);
     const std::uint32_t count = program_.buffer(buffer).count;
     if (count != 0 && range.low >= 0 && range.high < count) return IndexBound::Proven;
@@ -312,31 +319,28 @@ class Prover {
 
   void assume_less(const Range& a, const Range& b) {
     const Range left = narrowed(a);
-    const Range right = narrowed(b);
-    if (left.wraps()) return;
-    if (left.base != kNoBase && right.length_of && right.offset == 0) {
-      know(BelowLength{left.base, left.offset, *right.length_of});
+    if (!left.wraps() && left.base != kNoBase && b.length_of && b.offset == 0) {
+      know(BelowLength{left.base, left.offset, *b.length_of});
     }
-    if (right.wraps()) return;
-    if (left.base != kNoBase) {
-      know(Narrowed{left.base, left.low - left.offset, right.high - 1 - left.offset});
-    }
-    if (right.base != kNoBase) {
-      know(Narrowed{right.base, left.low + 1 - right.offset, right.high - right.offset});
-    }
+    assume_apart(a, b, 1);
   }
+  void assume_at_most(const Range& a, const Range& b) { assume_apart(a, b, 0); }
 
-  void assume_at_most(const Range& a, const Range& b) {
+  // a + gap <= b.
+  void assume_apart(const Range& a, const Range& b, std::int64_t gap) {
     const Range left = narrowed(a);
     const Range right = narrowed(b);
     if (left.wraps() || right.wraps()) return;
     if (left.base != kNoBase) {
-      know(Narrowed{left.base, left.low - left.offset, right.high - left.offset});
+      know(Narrowed{left.base, left.low - left.offset, right.high - gap - left.offset});
     }
     if (right.base != kNoBase) {
-      know(Narrowed{right.base, left.low - right.offset, right.high - right.offset});
+      know(Narrowed{right.base, left.low + gap - right.offset, right.high - right.offset});
     }
+    never_runs_ = never_runs_ || left.low + gap > right.high || is_empty(narrowed(a)) ||
+                  is_empty(narrowed(b));
   }
+  static bool is_empty(const Range& range) { return range.low > range.high; }
 
   // Few facts matter at any place; a bound on them keeps the whole linear.
   static constexpr std::size_t kMostFacts = 64;
@@ -359,6 +363,7 @@ class Prover {
   std::vector<Range> stack_;
   std::vector<BelowLength> below_;
   std::vector<Narrowed> narrowed_;
+  bool never_runs_ = false;  // the conditions around the current node contradict each other
 };
 
 }  // namespace
