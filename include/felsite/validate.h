@@ -22,12 +22,13 @@ inline constexpr std::size_t kMaxFindings = 1'000;
 // Empty: the program is valid, and every backend that accepts it gives the same bytes.
 Findings validate(const Program& program);
 
-// A program that validation found nothing wrong with. Only validation makes one, so whatever takes
-// it need not look again. A changed copy, such as one for another workgroup size, is a Program that
-// has to be validated again.
+// A program that validation found nothing wrong with. Only validation makes one, and Felsite's own
+// transforms, which keep a valid program valid; so whatever takes it need not look again. Any other
+// changed copy, such as one for another workgroup size, is a Program that has to be validated.
 class ValidProgram : public Program {
  private:
   friend class ValidityCache;
+  friend class Rewriter;
   friend std::expected<ValidProgram, Findings> validated(Program program);
   explicit ValidProgram(Program program) : Program(std::move(program)) {}
 };

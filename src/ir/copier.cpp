@@ -135,7 +135,7 @@ void Copier::nodes(NodeRange range) {
 }
 
 bool Copier::is_instead(NodeId id) {
-  to_->stand_at(at_node(id));
+  stand_at(id);
   return instead && instead(id);
 }
 

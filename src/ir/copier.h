@@ -35,6 +35,8 @@ class Copier {
   ExprId expression(ExprId root);
   void nodes(NodeRange range);
   void node(NodeId id) { nodes({id, from_.node(id).end}); }
+  // Gives the position of a statement to the rows that are appended from here on without one.
+  void stand_at(NodeId id) { to_->stand_at(at_node(id)); }
 
   // Writes a statement in another form, and returns whether it did.
   std::function<bool(NodeId)> instead;

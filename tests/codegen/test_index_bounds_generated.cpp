@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/plan/plan.h"
+#include "ir/transform/unroll.h"
 #include "support/random.h"
 #include "support/run_program.h"
 
@@ -15,7 +16,14 @@ namespace {
 // The text of a program around one access, of which only the index matters.
 class GuardedAccess {
  public:
-  explicit GuardedAccess(std::uint64_t seed) : random_(seed) {
+  // `counted`: in a loop with literal bounds.
+  explicit GuardedAccess(std::uint64_t seed, bool counted = false) : random_(seed) {
+    if (counted) {
+      const std::uint32_t from = random_.chance(2) ? 0 : random_.below(60);
+      before_ = fmt::format("loop k in {}..{} {{ ", from, from + 2 + random_.below(20));
+      after_ = "}";
+      names_ = {"k", "k"};
+    }
     const std::uint32_t guards = 1 + random_.below(4);
     for (std::uint32_t i = 0; i < guards; ++i) guard();
     buffer_ = random_.chance(2) ? "x" : "f";
@@ -152,6 +160,18 @@ IndexBound last_bound(const ir::Program& program, const codegen::Capabilities& m
   return bounds.exprs[last];
 }
 
+// The least that is known of the load at a position in the text.
+IndexBound least_bound(const ir::Program& program, std::uint32_t at) {
+  const codegen::IndexBounds bounds = codegen::prove_indices(program, program.entry(), {});
+  IndexBound least = IndexBound::Proven;
+  for (ir::ExprId id = 0; id < program.exprs().size(); ++id) {
+    const bool is_it =
+        program.expr(id).kind == ir::ExprKind::Load && program.source().exprs[id] == at;
+    if (is_it) least = std::min(least, bounds.exprs[id]);
+  }
+  return least;
+}
+
 Words values_of_r(Random& random) {
   Words words(192);
   for (std::uint32_t& word : words) {
@@ -194,4 +214,24 @@ TEST_CASE("index bounds: what is proven holds for random guards, indices, values
   }
   CHECK(proven > 100);
   CHECK(small > 100);
+}
+
+TEST_CASE("index bounds: of an unrolled loop as much is known as of the loop") {
+  const std::uint64_t first = run_seed();
+  std::size_t proven = 0;
+  for (std::uint64_t seed = first; seed < first + 2000; ++seed) {
+    const std::string text = GuardedAccess(seed, true).loading();
+    const ir::ValidProgram program = valid_program(text);
+    std::uint32_t at = 0;
+    for (ir::ExprId id = 0; id < program.exprs().size(); ++id) {
+      if (program.expr(id).kind == ir::ExprKind::Load) at = program.source().exprs[id];
+    }
+    const IndexBound before = least_bound(program, at);
+    if (before == IndexBound::Proven) ++proven;
+    const std::vector<std::uint32_t> copies(program.nodes().size(), 2 + Random(seed).below(7));
+    const ir::ValidProgram unrolled = ir::unrolled(program, copies);
+    INFO("FELSITE_TEST_SEED=" << seed << "\n" << text << "\n" << ir::print(unrolled));
+    CHECK(least_bound(unrolled, at) >= before);
+  }
+  CHECK(proven > 50);
 }

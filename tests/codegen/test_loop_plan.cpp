@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "codegen/plan/plan.h"
+#include "ir/transform/unroll.h"
 #include "support/parse.h"
 
 using namespace felsite;
@@ -19,7 +20,7 @@ struct LoopContext {
 // the budget. Where it does not, every loop is checked behind its end.
 std::string loops_of_program(std::string_view text, std::uint32_t budget,
                              const LoopContext& context = {}) {
-  const ir::Program program = valid_program(text);
+  const ir::ValidProgram program = valid_program(text);
   codegen::GridFolding folding;
   folding.turns = context.turns;
   const codegen::RunPlan runs =
@@ -32,12 +33,14 @@ std::string loops_of_program(std::string_view text, std::uint32_t budget,
   std::string out;
   for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
     const ir::Node& node = program.node(id);
+    const std::uint32_t copies = plan.copies.empty() ? 1 : plan.copies[id];
     if (node.kind != ir::NodeKind::Loop) {
-      CHECK(plan.unrolled[id] == 1);
+      CHECK(copies == 1);
       continue;
     }
-    out += fmt::format("{} {}, ", program.var_name(node.ref), plan.unrolled[id]);
+    out += fmt::format("{} {}, ", program.var_name(node.ref), copies);
   }
+  if (!plan.copies.empty()) CHECK(ir::validate(ir::unrolled(program, plan.copies)).empty());
   // What fits was counted with the program's workgroup size.
   CHECK(plan.counts_on_size == (budget != 0 && !plan.checked));
   return out + (plan.checked ? "checked" : budget == 0 ? "unlimited" : "fits");
@@ -120,6 +123,23 @@ TEST_CASE("loops: a body has 4096 rows at most with all its copies") {
   CHECK(with_rows(2048) == "k 2, fits");
   CHECK(with_rows(2049) == "k 1, checked");
   CHECK(loops_of("loop k in 0..100000 { y[0] = 1; }", 60) == "k 1024, checked");  // 3 * 1024 rows
+}
+
+TEST_CASE("loops: the unrolled program keeps to the limits of a valid one") {
+  // Each copy is a block: one more around what is in the body.
+  const auto nested = [](std::string_view body, std::size_t around) {
+    return loops_of(
+        fmt::format("{} {} {}", std::string(around, '{'), body, std::string(around, '}')), 6);
+  };
+  const std::string_view flat = "loop k in 0..10 { y[k] = 1; }";
+  const std::string_view deep = "loop k in 0..10 { if k == 3 { y[k] = 1; } else { { } } }";
+  CHECK(nested(flat, ir::kMaxNesting - 2) == "k 2, fits");
+  CHECK(nested(flat, ir::kMaxNesting - 1) == "k 1, checked");
+  CHECK(nested(deep, ir::kMaxNesting - 4) == "k 2, fits");
+  CHECK(nested(deep, ir::kMaxNesting - 3) == "k 1, checked");
+  // Copies of nothing are nodes too.
+  CHECK(loops_of("loop k in 0..4294967295 { }", 65'535) == "k 131072, fits");
+  CHECK(loops_of("loop k in 0..4294967295 { }", 1'000) == "k 131072, checked");
 }
 
 TEST_CASE("loops: where a trip count is not in the text, nothing is copied and all are checked") {

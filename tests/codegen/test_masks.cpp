@@ -187,13 +187,23 @@ TEST_CASE("quirks and versions of SPIR-V, with everything and with nothing") {
   }
 }
 
+TEST_CASE("loop budgets that leave room for few trips") {
+  for (const std::uint32_t budget : {1u, 6u, 40u}) {
+    for (Capabilities mask : {codegen::all_capabilities(), codegen::no_capabilities()}) {
+      mask.loop_budget = budget;
+      check_all(mask);
+    }
+  }
+}
+
 TEST_CASE("generated programs lower to valid modules under random masks") {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     std::mt19937_64 random(seed);
     Capabilities mask = codegen::no_capabilities();
     mask.features = std::bitset<codegen::kFeatureCount>(random());
     mask.spirv_version = 0x0001'0000u | static_cast<std::uint32_t>(3 + random() % 4) << 8;
-    mask.loop_budget = random() % 2 == 0 ? 0 : 1000;
+    static constexpr std::uint32_t kBudgets[] = {0, 0, 4, 1000};
+    mask.loop_budget = kBudgets[random() % 4];
     ProgramGenerator generator(
         seed, seed % 4 == 0 ? ProgramGenerator::Kind::Subgroups : ProgramGenerator::Kind::Plain);
     generator.for_device(mask.has(Feature::Float64),

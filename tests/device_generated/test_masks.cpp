@@ -82,3 +82,12 @@ TEST_CASE("every version of SPIR-V that the device takes") {
     check_generated(test_device(mask), 600'000, 10);
   }
 }
+
+TEST_CASE("a loop budget of a few trips: loops are unrolled or checked, and the bytes stay") {
+  for (const std::uint32_t budget : {3U, 8U}) {
+    codegen::Capabilities mask = device_mask();
+    mask.loop_budget = budget;
+    CAPTURE(budget);
+    check_generated(test_device(mask), 610'000, 30);
+  }
+}

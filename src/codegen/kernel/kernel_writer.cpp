@@ -64,7 +64,8 @@ Flow KernelWriter::statements(OpenBlock block, ir::NodeRange range) {
 
 Flow KernelWriter::statement(OpenBlock block, ir::NodeId id) {
   const ir::Node& node = program_.node(id);
-  mark_line(id);
+  const ir::NodeKindInfo& facts = ir::info(node.kind);
+  if (!facts.has_body || facts.branches) mark_line(id);  // a block writes nothing itself
   switch (node.kind) {
     case NodeKind::Let:
       let(id);
@@ -148,49 +149,19 @@ Flow KernelWriter::loop(OpenBlock block, ir::NodeId id) {
   const Word from = expressions_.evaluate(node.args[0]).word();
   const Word to = expressions_.evaluate(node.args[1]).word();
   traps_.end_segment_at(id);
-  Flow flow = loop_trips(std::move(block), id, from, to);
-  if (flow) traps_.end_segment_at(id);
-  return flow;
-}
-
-// A trip of an unrolled loop, whose bounds are constants, holds several copies of the body. The
-// trips that are left over follow the loop.
-Flow KernelWriter::loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to) {
-  const ir::Node& node = program_.node(id);
-  const auto trip = [&](OpenBlock inside, Word index) {
+  const Word ended = e_.repeat(from, to, e_.word(1), [&](OpenBlock inside, Word index) {
+    if (e_.module().names_kept()) e_.module().name(index.id(), program_.var_name(node.ref));
     variables_.bind(node.ref, {ir::Type::U32, index});
-    Flow flow = statements(std::move(inside), program_.then_body(id));
-    if (flow) traps_.end_segment_at(id);
-    return flow;
-  };
-  const std::uint32_t copies = plan_.loops.unrolled[id];
-  Word rolled_end = to;
-  if (copies > 1) {
-    const std::uint32_t count = to.constant - from.constant;
-    rolled_end = e_.word(to.constant - count % copies);
-  }
-  const Word ended =
-      e_.repeat(from, rolled_end, e_.word(copies), [&](OpenBlock inside, Word index) {
-        if (e_.module().names_kept()) {
-          e_.module().name(index.id(), program_.var_name(node.ref));
-        }
-        return trips_.in_loop(id, from, index, [&] {
-          Flow flow = std::move(inside);
-          for (std::uint32_t copy = 0; copy < copies && flow; ++copy) {
-            flow = trip(std::move(*flow), index + copy);
-          }
-          return flow;
-        });
-      });
+    return trips_.in_loop(id, from, index, [&] {
+      Flow flow = statements(std::move(inside), program_.then_body(id));
+      if (flow) traps_.end_segment_at(id);
+      return flow;
+    });
+  });
   trips_.count(id, from, ended);
-  check_loop_ended(ended, rolled_end);
-  Flow flow = std::move(block);
-  if (copies > 1) {
-    for (std::uint32_t rest = rolled_end.constant; rest != to.constant && flow; ++rest) {
-      flow = trip(std::move(*flow), e_.word(rest));
-    }
-  }
-  return flow;
+  check_loop_ended(ended, to);
+  traps_.end_segment_at(id);
+  return block;
 }
 
 // A run says to its caller that the invocation has returned.

@@ -27,7 +27,6 @@ class KernelWriter : KernelPart {
   void let(ir::NodeId id);
   Flow branch(OpenBlock block, ir::NodeId id);
   Flow loop(OpenBlock block, ir::NodeId id);
-  Flow loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to);
   void leave(OpenBlock block);
 
   Variables variables_;

@@ -8,6 +8,7 @@
 #include "codegen/plan/plan.h"
 #include "felsite/validate.h"
 #include "ir/analysis/workgroup_memory.h"
+#include "ir/transform/unroll.h"
 
 namespace felsite::codegen {
 namespace {
@@ -34,15 +35,10 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
     plan.turns = plan.folding->turns;
   }
   plan.runs = plan_runs(program, plan.nodes, uniformity, plan.folding);
-  std::optional<std::uint32_t> taken = 0;  // of the loop budget
   if (segment.one_workgroup && segment.one_workgroup->iterations) {
     plan.iterations = plan_iterations(segment, mask);
     plan.iterations.trips_around = trips_around_iteration(segment, plan.lanes);
-    const auto& changed = segment.one_workgroup->iterations->changed;
-    taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
-    if (changed && program.buffer(*changed).count == 0) taken.reset();
   }
-  plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
   plan.subgroups = has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
   plan.memory = memory_use(segment, plan.nodes);
   plan.zeroed = ir::buffers_to_zero(program, plan.nodes, plan.memory.workgroup_buffers);
@@ -52,6 +48,17 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
   plan.iterations.changes = choose_change_check(segment, plan.memory);
   return plan;
+}
+
+// Of the program as it was given; the other analyses are made again for the unrolled one.
+LoopPlan fit_loop_budget(const Segment& segment, const Plan& plan, const Capabilities& mask) {
+  std::optional<std::uint32_t> taken = 0;  // of the loop budget
+  if (segment.one_workgroup && segment.one_workgroup->iterations) {
+    const auto& changed = segment.one_workgroup->iterations->changed;
+    taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
+    if (changed && segment.program.buffer(*changed).count == 0) taken.reset();
+  }
+  return plan_loops(segment.program, plan.nodes, plan.runs, plan.turns, mask, taken);
 }
 
 void declare_modes(Emitter& e) {
@@ -83,9 +90,15 @@ void declare_modes(Emitter& e) {
 // The largest that a mask accepts.
 constexpr std::uint32_t kLargestSubgroup = 128;
 
-Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
+// Only what concerns several invocations at once depends on uniformity.
+ir::UniformityMap uniformity_of(const ir::Program& program) {
+  const ir::Facts& facts = program.facts();
+  const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
+  return together ? ir::analyze_uniformity(program) : ir::UniformityMap{};
+}
+
+Result<Kernel> lower_segment(Segment segment, const Capabilities& given,
                              const LowerOptions& options) {
-  const ir::Program& program = segment.program;
   Capabilities mask = given;
   if (mask.subgroup_size == 0 || mask.subgroup_size > kLargestSubgroup) {
     return std::unexpected(
@@ -96,14 +109,17 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   if (segment.grid_in_parts) mask.limits.workgroup_count.fill(UINT32_MAX);
   if (segment.one_workgroup) mask.limits.workgroup_count = segment.one_workgroup->grid;
   FELSITE_CHECK(check_segment(segment));
-  // Only what concerns several invocations at once depends on uniformity.
-  const ir::Facts& facts = program.facts();
-  const bool together = facts.has_barrier || facts.has_grid_sync || facts.has_subgroup_ops;
-  const ir::UniformityMap uniformity =
-      together ? ir::analyze_uniformity(program) : ir::UniformityMap{};
-  const Plan plan = make_plan(segment, uniformity, mask);
+  const ir::UniformityMap uniformity = uniformity_of(segment.program);
+  Plan plan = make_plan(segment, uniformity, mask);
   FELSITE_CHECK(check_requirements(segment, plan, uniformity, mask));
+  const LoopPlan loops = fit_loop_budget(segment, plan, mask);
+  if (!loops.copies.empty()) {
+    segment.program = ir::unrolled(segment.program, loops.copies);
+    plan = make_plan(segment, uniformity_of(segment.program), mask);
+  }
+  plan.loops = loops;
 
+  const ir::Program& program = segment.program;
   Emitter emitter(mask, program.float_mode() == ir::FloatMode::Exact, options.names);
   Interface interface(emitter, segment, plan.folding);
   Buffers buffers(emitter, interface, program, plan.memory);
@@ -114,7 +130,7 @@ Result<Kernel> lower_segment(const Segment& segment, const Capabilities& given,
   interface.finish(kernel);
   buffers.finish(kernel);
   kernel.trap_tags = writer.take_trap_tags();
-  kernel.workgroup_size_is_fixed = segment.one_workgroup || facts.has_subgroup_ops ||
+  kernel.workgroup_size_is_fixed = segment.one_workgroup || program.facts().has_subgroup_ops ||
                                    plan.loops.counts_on_size ||
                                    plan.zeroed.size() != plan.memory.workgroup_buffers.size();
   SpirvModule& module = emitter.module();

@@ -98,7 +98,7 @@ Word TripCounts::trips_of_loop(ir::NodeId id) {
   }
   const std::uint32_t from = program_.expr(node.args[0]).args[0];
   const std::uint32_t to = program_.expr(node.args[1]).args[0];
-  return capped(e_.word((to > from ? to - from : 0) / plan_.loops.unrolled[id]));
+  return capped(e_.word(to > from ? to - from : 0));
 }
 
 }  // namespace felsite::codegen

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "codegen/plan/plan.h"
+#include "ir/walk.h"
 
 namespace felsite::codegen {
 namespace {
@@ -19,10 +20,12 @@ constexpr double kTooManyTimes = 1e18;
 
 struct Loop {
   NodeId node;
-  double count;   // trips per entry
-  double around;  // how often it is entered
-  bool innermost;
-  std::uint64_t rows;  // size of the body
+  double count;         // trips per entry
+  double around;        // how often it is entered
+  std::uint64_t rows;   // size of the body
+  std::size_t nesting;  // the most bodies around a body that begins in it, or around itself
+  bool innermost = true;
+  std::uint32_t copies = 1;
 };
 
 std::optional<std::uint32_t> literal(const ir::Program& program, ir::ExprId id) {
@@ -48,7 +51,7 @@ class Budget {
         turns_(turns),
         trips_(trips),
         taken_(taken.value_or(0)),
-        plan_{std::vector(program.nodes().size(), 1U), false, false} {
+        nodes_(program.nodes().size()) {
     find_loops(nodes);
     // Loops that the lowering adds are few and short, but they are not counted here one by one.
     known_ = known_ && taken && !has_hidden_loops();
@@ -56,17 +59,32 @@ class Budget {
 
   LoopPlan plan() {
     if (known_ && total() > trips_) unroll();
-    plan_.checked = !known_ || total() > trips_;
-    plan_.counts_on_size = !plan_.checked;
-    return std::move(plan_);
+    LoopPlan plan;
+    plan.checked = !known_ || total() > trips_;
+    plan.counts_on_size = !plan.checked;
+    for (const Loop& loop : loops_) {
+      if (loop.copies == 1) continue;
+      plan.copies.resize(program_.nodes().size(), 1);
+      plan.copies[loop.node] = loop.copies;
+    }
+    return plan;
   }
 
  private:
   void find_loops(ir::NodeRange nodes) {
     std::vector<std::size_t> open;
-    for (NodeId id = nodes.begin; id < nodes.end; ++id) {
-      while (!open.empty() && program_.node(loops_[open.back()].node).end <= id) open.pop_back();
+    for (ir::Walk walk(program_, nodes); walk.next();) {
+      const NodeId id = walk.id();
       const ir::Node& node = program_.node(id);
+      if (walk.step() == ir::Walk::Step::Else) continue;
+      if (walk.step() == ir::Walk::Step::Leave) {
+        if (node.kind == NodeKind::Loop) open.pop_back();
+        continue;
+      }
+      const std::size_t nesting = walk.around().size();
+      if (ir::info(node.kind).has_body && !open.empty()) {
+        loops_[open.back()].nesting = std::max(loops_[open.back()].nesting, nesting);
+      }
       double around = 1;
       if (!open.empty()) around = times_in(loops_[open.back()]);
       if (runs_.has_barrier[id]) cut_ = std::min(cut_ + around, kTooManyTimes);
@@ -78,7 +96,7 @@ class Budget {
       if (!open.empty()) loops_[open.back()].innermost = false;
       const std::uint64_t rows = rows_of(program_, program_.then_body(id));
       open.push_back(loops_.size());
-      loops_.push_back({id, count, around, true, rows});
+      loops_.push_back({id, count, around, rows, nesting});
     }
   }
 
@@ -92,10 +110,9 @@ class Budget {
   }
 
   // The driver counts the test that ends the loop as a trip.
-  double trips_of(const Loop& loop) const {
-    const double copies = plan_.unrolled[loop.node];
-    const auto trips = static_cast<double>(static_cast<std::uint64_t>(loop.count / copies));
-    return loop.around * (trips + 1);
+  static double trips_of(const Loop& loop) {
+    const auto trips = static_cast<std::uint64_t>(loop.count / loop.copies);
+    return loop.around * (static_cast<double>(trips) + 1);
   }
 
   double total() const {
@@ -122,16 +139,31 @@ class Budget {
     while (total() > trips_) {
       Loop* most = nullptr;
       for (Loop& loop : loops_) {
-        const std::uint32_t copies = plan_.unrolled[loop.node];
-        // A body that is cut at its barriers cannot be copied.
-        const bool is_cut = runs_.needed && runs_.has_barrier[loop.node];
-        const bool can = loop.innermost && !is_cut && copies * 2 <= loop.count &&
-                         copies * 2 * loop.rows <= kMostRows;
-        if (can && (most == nullptr || trips_of(loop) > trips_of(*most))) most = &loop;
+        if (can_double(loop) && (most == nullptr || trips_of(loop) > trips_of(*most))) most = &loop;
       }
       if (most == nullptr) return;
-      plan_.unrolled[most->node] *= 2;
+      nodes_ += nodes_added(*most);
+      most->copies *= 2;
     }
+  }
+
+  bool can_double(const Loop& loop) const {
+    // A body that is cut at its barriers cannot be copied. Where none is cut, a trap in front of a
+    // grid barrier is one of all invocations together.
+    const bool is_cut = runs_.needed && runs_.has_barrier[loop.node];
+    return loop.innermost && !is_cut && loop.copies * 2 <= loop.count &&
+           loop.copies * 2 * loop.rows <= kMostRows && loop.nesting + 1 < ir::kMaxNesting &&
+           nodes_ + nodes_added(loop) <= ir::kMaxNodes;
+  }
+
+  // By twice the copies. Each one, also of the trips that are left over, is a block that begins
+  // with its index.
+  std::uint64_t nodes_added(const Loop& loop) const {
+    const std::uint64_t in_copy = program_.node(loop.node).end - loop.node + 1ULL;
+    const auto count = static_cast<std::uint64_t>(loop.count);
+    const std::uint64_t twice = std::uint64_t{loop.copies} * 2;
+    const std::uint64_t before = loop.copies == 1 ? 0 : loop.copies + count % loop.copies;
+    return (twice + count % twice - before) * in_copy;
   }
 
   const ir::Program& program_;
@@ -139,7 +171,7 @@ class Budget {
   std::uint32_t turns_;
   std::uint32_t trips_;
   std::uint32_t taken_;
-  LoopPlan plan_;
+  std::uint64_t nodes_;  // of the unrolled program, at most
   std::vector<Loop> loops_;
   bool known_ = true;
   double cut_ = 0;  // how often constructs with a barrier are entered
@@ -150,7 +182,7 @@ class Budget {
 LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
                     std::uint32_t turns, const Capabilities& mask,
                     std::optional<std::uint32_t> taken) {
-  if (mask.loop_budget == 0) return {std::vector(program.nodes().size(), 1U), false, false};
+  if (mask.loop_budget == 0) return {};
   return Budget(program, nodes, runs, turns, mask.loop_budget, taken).plan();
 }
 

@@ -36,9 +36,11 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
 
 // How loops keep within a driver's loop budget.
 struct LoopPlan {
-  std::vector<std::uint32_t> unrolled;  // by NodeId: copies of the body in one trip
-  bool checked = false;                 // each loop checks behind its end that it made all trips
-  bool counts_on_size = false;          // the plan assumes the size of the workgroup
+  // By NodeId of the program that was planned for, for ir::unrolled: copies of the body in one
+  // trip. Empty if nothing is unrolled.
+  std::vector<std::uint32_t> copies;
+  bool checked = false;         // each loop checks behind its end that it made all trips
+  bool counts_on_size = false;  // the plan assumes the size of the workgroup
 };
 // `turns`: invocations of a lane. `taken`: the trips of the budget that other loops need, if known.
 LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
@@ -85,6 +87,7 @@ MemoryUse memory_use(const Segment& segment, ir::NodeRange nodes);
 // How subgroup operations are done.
 enum class Subgroups : std::uint8_t { Native, Emulated };
 
+// Of the program that is written, whose loops are unrolled.
 struct Plan {
   ir::NodeRange nodes;
   std::optional<GridFolding> folding;
