@@ -34,7 +34,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
     plan.lanes = plan.folding->lanes;
     plan.turns = plan.folding->turns;
   }
-  plan.runs = plan_runs(program, plan.nodes, uniformity, plan.folding);
+  plan.regions = plan_regions(program, plan.nodes, uniformity, plan.folding);
   if (segment.one_workgroup && segment.one_workgroup->iterations) {
     plan.iterations = plan_iterations(segment, mask);
     plan.iterations.trips_around = trips_around_iteration(segment, plan.lanes);
@@ -44,7 +44,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
   plan.zeroed = ir::buffers_to_zero(program, plan.nodes, plan.memory.workgroup_buffers);
   // The lowering's own workgroup memory is among what barriers order.
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
-  plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
+  plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.regions.needed || emulated;
   plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
   plan.iterations.changes = choose_change_check(segment, plan.memory);
   return plan;
@@ -58,7 +58,7 @@ LoopPlan fit_loop_budget(const Segment& segment, const Plan& plan, const Capabil
     taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
     if (changed && segment.program.buffer(*changed).count == 0) taken.reset();
   }
-  return plan_loops(segment.program, plan.nodes, plan.runs, plan.turns, mask, taken);
+  return plan_loops(segment.program, plan.nodes, plan.regions, plan.turns, mask, taken);
 }
 
 void declare_modes(Emitter& e) {

@@ -14,7 +14,7 @@ Rewriter::Rewriter(const ValidProgram& program)
 }
 
 ValidProgram Rewriter::rewrite() {
-  copier_.need_ops(program_.entry());
+  copier_.collect_ops(program_.entry());
   copier_.copy_ops();
   copier_.nodes(program_.entry());
   return ValidProgram(

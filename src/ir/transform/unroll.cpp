@@ -72,7 +72,7 @@ class Unroller {
   template <class Index>
   void write_copy(NodeId loop, Index index) {
     const VarId variable = program_.node(loop).ref;
-    rewriter_.copier().stand_at(loop);
+    rewriter_.copier().set_position(loop);
     to_.open_block();
     if (is_read(loop)) {
       const VarId declared = to_.let(program_.var_name(variable), index());
