@@ -289,7 +289,7 @@ TEST_CASE("a queue for copies can be asked for wherever queues can wait for each
   const DevicePlan plan = masked(software_device(), "transfer_queue");
   CHECK(plan.has(RuntimeFeature::TransferQueue));
   CHECK(plan.transfer_family == plan.compute_family);
-  CHECK(notes(plan, "stands in"));
+  CHECK(notes(plan, "does the copies"));
   CHECK(masked(software_device(), "none,timeline_semaphores,transfer_queue").transfer_family == 0);
   for (const DevicePlan& without : {masked(bare_device(), "transfer_queue"),
                                     masked(software_device(), "none,transfer_queue")}) {

@@ -59,7 +59,7 @@ class PageWriter {
     if (e_.convergence.kind != "once") fact("iterations", dispatch::iterations_text(e_));
     if (is_more_than_one_kernel()) fact("cut", dispatch::cut_text(e_));
     if (!e_.convergence.reported.empty()) {
-      fact("changes", "stores of " + dispatch::join(e_.convergence.reported) + " tell of them");
+      fact("changes", "reported by stores to " + dispatch::join(e_.convergence.reported));
     }
     if (!e_.convergence.compared.empty()) {
       fact("compared", dispatch::join(e_.convergence.compared) + ", with the iteration before");

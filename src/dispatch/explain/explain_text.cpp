@@ -174,7 +174,7 @@ class TextWriter {
     const ExplainedConvergence& c = e_.convergence;
     if (c.kind != "automatic") return;
     section("how a change is noticed");
-    if (!c.reported.empty()) field("stores", "of " + dispatch::join(c.reported) + " tell of it");
+    if (!c.reported.empty()) field("reported", "by stores to " + dispatch::join(c.reported));
     if (!c.compared.empty()) {
       field("compared", dispatch::join(c.compared) + " with the iteration before");
     }

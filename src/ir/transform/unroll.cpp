@@ -28,7 +28,7 @@ class Unroller {
         of_first_(unused_ending(program, "_first")) {}
 
   ValidProgram run() {
-    rewriter_.copier().instead = [this](NodeId id) {
+    rewriter_.copier().rewrite = [this](NodeId id) {
       return copies_[id] > 1 && program_.node(id).kind == NodeKind::Loop && unroll(id);
     };
     return rewriter_.rewrite();
