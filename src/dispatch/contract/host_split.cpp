@@ -269,8 +269,8 @@ class HostSplit {
   }
 
   Error in_segment(Error error, std::uint32_t number) const {
-    error.message =
-        fmt::format("In segment {} of {}: {}", number + 1, plan_.segments.size(), error.message);
+    error.message = fmt::format("In segment {} of 0 to {}: {}", number, plan_.segments.size() - 1,
+                                error.message);
     error.context.segment = number;
     error.context.program = program_.name();
     return error;
