@@ -137,7 +137,7 @@ class TextWriter {
   void barrier(const ExplainedRow& row, const std::string& bars) {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     std::string first = bars + "── barrier";
-    if (row.goes_back)
+    if (row.is_loop_carried)
       first += barrier.next_iteration ? " before the next iteration" : " before the next trip";
     if (barrier.times.value_or(1) != 1) first += fmt::format(", {} times", *barrier.times);
     wrap(first + ": ", bars + "     ", dispatch::hazards_text(e_, barrier));
@@ -155,7 +155,7 @@ class TextWriter {
                                                          spill.word + spill.words - 1);
       if (spill.bit) where += fmt::format(", bit {}", *spill.bit);
       field(spill.type, fmt::format("{}: {} of its {}", spill.value, where,
-                                    spill.of_group ? "workgroup" : "invocation"));
+                                    spill.per_workgroup ? "workgroup" : "invocation"));
     }
     for (const ExplainedBuffer& buffer : e_.buffers) {
       if (buffer.kind != ExplainedBuffer::Kind::Kept) continue;
