@@ -39,16 +39,30 @@ struct Arguments {
   std::vector<std::string> child;  // what to do as a child of itself
 };
 
+void report_unwritable(const std::string& path, int failed) {
+  std::fflush(stdout);
+  fmt::print(stderr,
+             "felsite: Cannot write {}: {}. Fix: name a file in a folder that exists, has room and "
+             "may be written.\n",
+             printable(path), std::strerror(failed));
+}
+
 bool write_file(const std::string& path, std::string_view text) {
   if (path == "-") {
     fmt::print("{}", text);
     return true;
   }
   const int failed = base::replace_file(path, {std::as_bytes(std::span(text))});
-  if (failed == 0) return true;
-  fmt::print(stderr, "felsite: Cannot write {}: {}. Fix: name a file in a folder with room.\n",
-             path, std::strerror(failed));
-  return false;
+  if (failed != 0) report_unwritable(path, failed);
+  return failed == 0;
+}
+
+// Asked before anything is measured, which takes long.
+[[maybe_unused]] bool can_write(const std::string& path) {
+  if (path.empty() || path == "-") return true;
+  const int failed = base::check_replaceable(path);
+  if (failed != 0) report_unwritable(path, failed);
+  return failed == 0;
 }
 
 void say_skipped(const Row& row, const std::string& reason) {
@@ -77,6 +91,9 @@ std::string check_ratio(const std::string& text) {
 }
 
 [[maybe_unused]] int measure_all(const Arguments& args) {
+  for (const std::string& file : {args.json_file, args.html_file, args.markdown_file}) {
+    if (!can_write(file)) return kNotDone;
+  }
   const auto began = std::chrono::steady_clock::now();
   fmt::print("{}\n\n{}\n", device_line(), header());
   std::fflush(stdout);
@@ -178,10 +195,10 @@ int main(int argc, char** argv) {
       ->type_name("FILE");
   app.footer(
       "Exit codes: 0 all rows keep their bounds, 1 a row is over its bound, 2 usage, 3 a "
-      "side failed or gave other results.");
+      "side failed or gave other results, or a file cannot be written.");
   // Not for users: how it starts itself for rows that need a process of their own.
   app.add_option("--child", args.child)->expected(1, -1)->group("");
-  if (const std::string message = felsite::tool::missing_value(app, {argv + 1, argv + argc});
+  if (const std::string message = felsite::tool::wrong_value(app, {argv + 1, argv + argc});
       !message.empty()) {
     return report_usage({message, "see felsite bench --help."});
   }

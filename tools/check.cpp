@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/words.h"
 #include "commands.h"
 #include "felsite/printable.h"
 #include "felsite/text.h"
@@ -29,8 +30,10 @@ FileOutcome check_one(const std::string& path, bool json) {
              {"nodes", program->nodes().size()},
              {"expressions", program->exprs().size()}}};
   }
-  print_out("{}: ok, {} nodes, {} expressions, fingerprint {}\n", printable(program->name()),
-            program->nodes().size(), program->exprs().size(), to_string(program->fingerprint()));
+  print_out("{}: ok, {}, {}, fingerprint {}\n", printable(program->name()),
+            base::counted(program->nodes().size(), "node"),
+            base::counted(program->exprs().size(), "expression"),
+            to_string(program->fingerprint()));
   return {kOk, {}};
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "base/words.h"
 #include "felsite/literal.h"
 #include "files.h"
 
@@ -106,8 +107,9 @@ Result<Bytes> parse_list(const BufferDecl& buffer, std::string_view text, ParseE
     const auto bits = parse(item, buffer.element);
     if (!bits) {
       const std::string_view what = parse == parse_bits ? "the bits of " : "";
-      return std::unexpected(bad_spec(buffer, fmt::format("`{}` is not {}a {}.", item.substr(0, 40),
-                                                          what, info(buffer.element).name)));
+      return std::unexpected(
+          bad_spec(buffer, fmt::format("`{}` is not {}{}.", item.substr(0, 40), what,
+                                       base::with_article(info(buffer.element).name))));
     }
     append(bytes, buffer.element, *bits);
     if (comma == std::string_view::npos) break;

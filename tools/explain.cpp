@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstring>
 
+#include "base/errors.h"
 #include "base/try.h"
 #include "command_help.h"
 #include "commands.h"
@@ -38,18 +39,40 @@ DeviceProfile least_device() {
   return least;
 }
 
-// The profile of the backend that would run the program. `auto` also works without a device.
-Result<DeviceProfile> profile_for(const CommonOptions& common, const RunArguments& args,
-                                  bool on_device, bool& is_assumed) {
-  if (!on_device) return make_reference_backend({})->device_profile();
-  auto backend = make_vulkan_backend({.device = common.device, .mask = args.mask});
-  if (backend) return (*backend)->device_profile();
+struct Target {
+  DeviceProfile profile;
+  std::string name;                    // as the errors of a run have it
+  std::unique_ptr<Backend> backend{};  // absent: the device is assumed
+};
+
+// What would run the program. `auto` also works without a device.
+Result<Target> target_for(const CommonOptions& common, const RunArguments& args, bool on_device) {
+  auto backend = on_device ? make_vulkan_backend({.device = common.device, .mask = args.mask})
+                           : make_backend("reference");
+  if (backend) {
+    DeviceProfile profile = (*backend)->device_profile();
+    const std::string name = on_device ? profile.name : "reference";
+    return Target{std::move(profile), name, std::move(*backend)};
+  }
   const auto devices = list_vulkan_devices();
   const bool has_none = !devices || devices->empty();
   const bool any_will_do = common.backend == "auto" && common.device.empty() && args.mask.empty();
   if (!has_none || !any_will_do) return std::unexpected(std::move(backend.error()));
-  is_assumed = true;
-  return least_device();
+  return Target{least_device(), least_device().name};
+}
+
+// Fails as a run would, also where the device lacks something that the program needs.
+Result<Explanation> explain_on(const Target& target, const ir::Program& program,
+                               const DispatchConfig& config, const ExplainInputs& inputs) {
+  auto explanation = explain(program, config, inputs, target.profile);
+  if (!explanation) {
+    return std::unexpected(base::with_device(std::move(explanation.error()), target.name));
+  }
+  if (target.backend == nullptr) return explanation;
+  DispatchConfig known = config;
+  if (!program.facts().has_indirect_dispatch) known.grid_override = explanation->grid;
+  FELSITE_CHECK(target.backend->prepare(program, known));
+  return explanation;
 }
 
 // The sizes of the inputs that were given, and the words of the grid if they are among them.
@@ -112,7 +135,7 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
     return report_usage("--mask is for --backend vulkan", "see felsite explain --help.",
                         common.json);
   }
-  for (const std::string& message : {grid_conflict(args.run), stream_conflict(args.run)}) {
+  for (const std::string& message : {plan_conflict(command, args.run), stream_conflict(args.run)}) {
     if (message.empty()) continue;
     return report_usage(message, "see felsite explain --help.", common.json);
   }
@@ -124,12 +147,11 @@ int explain_file(CLI::App& command, const ExplainArguments& args, const CommonOp
   inputs->source = *text;
   const DispatchConfig config = make_config(args.run, *program);
   const Route route = choose_route(command, common, *program);
-  bool is_assumed = false;
-  const auto device = profile_for(common, args.run, route.on_device, is_assumed);
-  if (!device) return fail(device.error());
-  auto explanation = explain(*program, config, *inputs, *device);
+  const auto target = target_for(common, args.run, route.on_device);
+  if (!target) return fail(target.error());
+  auto explanation = explain_on(*target, *program, config, *inputs);
   if (!explanation) return fail(explanation.error());
-  if (is_assumed) {
+  if (target->backend == nullptr) {
     explanation->assumptions.push_back(
         "There is no Vulkan device here: this is for one that has only what all of them have.");
   }

@@ -32,18 +32,46 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(fs::symlink_status(path, ignored));
 }
 
-// Whether standard input is redirected from the file at this path.
+// Whether standard input is redirected from the file at this path. A hard link is another path:
+// what is written there leaves the file as it is.
 bool is_standard_input(const std::string& path) {
   struct stat input {};
   struct stat file {};
-  return fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) &&
-         stat(path.c_str(), &file) == 0 && input.st_dev == file.st_dev &&
-         input.st_ino == file.st_ino;
+  const bool is_same = fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode) &&
+                       stat(path.c_str(), &file) == 0 && input.st_dev == file.st_dev &&
+                       input.st_ino == file.st_ino;
+  if (!is_same) return false;
+  std::error_code unknown;
+  const fs::path from = fs::read_symlink("/proc/self/fd/0", unknown);
+  return unknown || !fs::exists(from, unknown) || whole_path(path) == from;
 }
 
-Error file_error(const std::string& path, std::string_view what, int error) {
-  return base::bad_inputs(fmt::format("Cannot {} `{}`: {}.", what, path, std::strerror(error)),
-                          "check the path, its permissions and the room in its folder.");
+std::string_view fix_of(bool writing, int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return writing ? "name a file in a folder that exists." : "check the path.";
+    case EISDIR:
+      return "name a file instead of a folder.";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return writing ? "check the permissions of the file and of its folder."
+                     : "check the permissions of the file.";
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "make room there, or name another file.";
+    default:
+      return writing ? "check the path, its permissions and the room in its folder."
+                     : "check the path and its permissions.";
+  }
+}
+
+Error file_error(const std::string& path, bool writing, int error) {
+  return base::bad_inputs(fmt::format("Cannot {} `{}`: {}.", writing ? "write" : "read",
+                                      path == "-" ? "standard input" : path, std::strerror(error)),
+                          std::string(fix_of(writing, error)));
 }
 
 Error too_long(const std::string& path, const base::ReadLimits& limits, std::uint64_t limit) {
@@ -61,12 +89,12 @@ Error too_long(const std::string& path, const base::ReadLimits& limits, std::uin
 Result<std::string> read_bytes(const std::string& path, const base::ReadLimits& limits) {
   const bool is_input = path == "-";
   const base::OwnedFile opened(is_input ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!is_input && !opened) return std::unexpected(file_error(path, "read", errno));
+  if (!is_input && !opened) return std::unexpected(file_error(path, /*writing=*/false, errno));
   std::string text;
   std::uint64_t limit = 0;
   const int failed = base::read_to_end(is_input ? STDIN_FILENO : opened.get(), limits, text, limit);
   if (failed == EFBIG) return std::unexpected(too_long(path, limits, limit));
-  if (failed != 0) return std::unexpected(file_error(path, "read", failed));
+  if (failed != 0) return std::unexpected(file_error(path, /*writing=*/false, failed));
   return text;
 }
 
@@ -81,7 +109,7 @@ Result<void> write_file(const std::string& path, std::string_view bytes) {
     return {};
   }
   const int failed = base::replace_file(path, {std::as_bytes(std::span(bytes))});
-  if (failed != 0) return std::unexpected(file_error(path, "write", failed));
+  if (failed != 0) return std::unexpected(file_error(path, /*writing=*/true, failed));
   return {};
 }
 

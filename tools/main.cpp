@@ -76,7 +76,7 @@ int run(int argc, char** argv, bool json) {
   add_man(app, common, action);
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (argc < 2 || command->get_name() != argv[1]) continue;
-    const std::string message = missing_value(*command, {argv + 2, argv + argc});
+    const std::string message = wrong_value(*command, {argv + 2, argv + argc});
     if (!message.empty()) {
       return report_usage(message, fmt::format("see felsite {} --help.", argv[1]), json);
     }

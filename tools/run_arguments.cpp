@@ -100,6 +100,11 @@ bool was_given(const CLI::App& command, const char* option) {
   return command.get_option(option)->count() > 0;
 }
 
+std::string grid_conflict(const RunArguments& args) {
+  const bool both = !args.grid.empty() && !args.invocations.empty();
+  return both ? "--grid and --invocations both say how large the grid is" : std::string();
+}
+
 // A program must not choose which files are read and written.
 std::optional<std::string> names_file(const CLI::App& marked) {
   for (const char* option : {"--input", "--output"}) {
@@ -251,7 +256,7 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
         base::bad_inputs(fmt::format("The line `//! run:` of `{}` is wrong: {}.", path, what),
                          "write options of felsite run there, but for FILE."));
   };
-  if (const std::string message = missing_value(marked, words); !message.empty()) {
+  if (const std::string message = wrong_value(marked, words); !message.empty()) {
     return wrong(message);
   }
   try {
@@ -279,9 +284,13 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
   return {};
 }
 
-std::string grid_conflict(const RunArguments& args) {
-  const bool both = !args.grid.empty() && !args.invocations.empty();
-  return both ? "--grid and --invocations both say how large the grid is" : std::string();
+std::string plan_conflict(const CLI::App& command, const RunArguments& args) {
+  if (std::string message = grid_conflict(args); !message.empty()) return message;
+  // The program's flag would be cleared although nothing is repeated.
+  if (was_given(command, "--convergence") && !args.fixpoint) {
+    return "--convergence is for --fixpoint";
+  }
+  return {};
 }
 
 std::vector<std::string> output_files(const RunArguments& args) {
@@ -336,7 +345,7 @@ std::string stream_conflict(const RunArguments& args) {
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common) {
   const auto given = [&](const char* option) { return was_given(command, option); };
-  if (std::string message = grid_conflict(args); !message.empty()) return message;
+  if (std::string message = plan_conflict(command, args); !message.empty()) return message;
   if (std::string message = stream_conflict(args); !message.empty()) return message;
   if (args.require_convergence && (!args.fixpoint || args.convergence == "none")) {
     return args.fixpoint

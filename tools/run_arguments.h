@@ -49,8 +49,8 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
 std::string conflict(const CLI::App& command, const RunArguments& args,
                      const CommonOptions& common);
 
-// The same for the options of the grid, which `felsite explain` has too.
-std::string grid_conflict(const RunArguments& args);
+// The same for the options that decide how a program runs, which `felsite explain` has too.
+std::string plan_conflict(const CLI::App& command, const RunArguments& args);
 
 // The same for standard input that is read twice, and one file for two results.
 std::string stream_conflict(const RunArguments& args);

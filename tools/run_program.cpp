@@ -1,6 +1,7 @@
 #include "run_program.h"
 
 #include "base/try.h"
+#include "base/words.h"
 #include "felsite/reference.h"
 #include "felsite/vulkan.h"
 #include "output.h"
@@ -89,8 +90,8 @@ Result<Ran> run_on_reference(const ir::Program& program, const std::vector<Bytes
   auto ran = dispatch(*backend, program, inputs, args);
   if (ran && args.count_out_of_bounds) {
     const OutOfBoundsCounts counts = backend->out_of_bounds();
-    print_err("out of bounds: {} loads, {} stores, {} atomics\n", counts.loads, counts.stores,
-              counts.atomics);
+    print_err("out of bounds: {}, {}, {}\n", base::counted(counts.loads, "load"),
+              base::counted(counts.stores, "store"), base::counted(counts.atomics, "atomic"));
   }
   return ran;
 }

@@ -7,6 +7,7 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "base/words.h"
 #include "element_text.h"
 #include "felsite/printable.h"
 #include "files.h"
@@ -53,7 +54,7 @@ std::string grid_line(const ir::Program& program, const Ran& ran, const RunArgum
       make_config(args, program).workgroup_override.value_or(program.workgroup_size());
   const auto& grid = *ran.grid.grid;
   const std::uint64_t groups = std::uint64_t{grid[0]} * grid[1] * grid[2];
-  return fmt::format("grid: {} workgroup{} of {}, {}\n", groups, groups == 1 ? "" : "s",
+  return fmt::format("grid: {} of {}, {}\n", base::counted(groups, "workgroup"),
                      std::uint64_t{size[0]} * size[1] * size[2], printable(ran.grid.reason));
 }
 
@@ -65,7 +66,7 @@ void show_course(const ir::Program& program, const Ran& ran, const RunArguments&
   if (args.timing) {
     write_err(timing_text(ran, args.fixpoint.has_value()));
   } else if (args.fixpoint) {
-    print_err("{} iterations, {}\n", timing.iterations_run,
+    print_err("{}, {}\n", base::counted(timing.iterations_run, "iteration"),
               timing.converged ? "converged" : "not converged");
   }
 }

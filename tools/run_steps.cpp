@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/errors.h"
+#include "base/words.h"
 #include "felsite/printable.h"
 #include "files.h"
 #include "mask.h"
@@ -17,7 +18,8 @@ namespace {
 
 Error not_converged(const ir::Program& program, const DispatchTiming& timing) {
   return base::dispatch_failed(
-      fmt::format("The fixpoint did not converge in {} iterations.", timing.iterations_run),
+      fmt::format("The fixpoint did not converge in {}.",
+                  base::counted(timing.iterations_run, "iteration")),
       "allow more iterations with --fixpoint, or leave --require-convergence out.", program.name());
 }
 

@@ -52,6 +52,10 @@ std::string has_no_value(const CLI::Option& option) {
   return fmt::format("{} has no value: it takes {}", option.get_name(), option.get_type_name());
 }
 
+std::string is_flag(const CLI::Option& option, std::string_view value) {
+  return fmt::format("{} is there or not, and has no value `{}`", option.get_name(), value);
+}
+
 }  // namespace
 
 std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
@@ -59,7 +63,7 @@ std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
   const CLI::Option* const option = named_option(command, message);
   if (option == nullptr) return message;
   const std::string name = option->get_name();
-  const bool is_flag = option->get_items_expected_max() == 0;
+  const bool takes_none = option->get_items_expected_max() == 0;
   if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr) {
     for (const CLI::Option* other : option->get_excludes()) {
       return fmt::format("{} and {} do not go together", name, other->get_name());
@@ -67,8 +71,8 @@ std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
     const std::string value = fmt::format("{}", fmt::join(option->results(), " "));
-    return is_flag ? fmt::format("{} is there or not, and has no value `{}`", name, value)
-                   : fmt::format("{}: `{}` is not {}", name, value, option->get_type_name());
+    return takes_none ? is_flag(*option, value)
+                      : fmt::format("{}: `{}` is not {}", name, value, option->get_type_name());
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::size_t times = option->results().size();
@@ -77,12 +81,16 @@ std::string sentence_of(const CLI::App& command, const CLI::Error& error) {
   return message;
 }
 
-std::string missing_value(const CLI::App& command, const std::vector<std::string>& words) {
+std::string wrong_value(const CLI::App& command, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (!words[i].starts_with('-')) continue;
     const std::size_t equals = words[i].find('=');
     const CLI::Option* const option = command.get_option_no_throw(words[i].substr(0, equals));
-    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    if (option == nullptr) continue;
+    if (option->get_items_expected_max() == 0) {
+      if (equals != std::string::npos) return is_flag(*option, words[i].substr(equals + 1));
+      continue;
+    }
     if (equals == std::string::npos) {
       ++i;  // skips its value
     } else if (equals + 1 == words[i].size() && words[i].starts_with("--")) {
@@ -134,7 +142,7 @@ bool wants_json(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "--") return false;
-    if (word == "--json" || word == "--json=true") return true;
+    if (word == "--json") return true;
   }
   return false;
 }

@@ -19,9 +19,10 @@ struct Usage {
 // The message of CLI11 about an option of the command, as a sentence without its full stop.
 std::string sentence_of(const CLI::App& command, const CLI::Error& error);
 
-// Such a sentence about the first option with nothing after its `=`, or nothing. CLI11 would take
-// the next word for its value.
-std::string missing_value(const CLI::App& command, const std::vector<std::string>& words);
+// Such a sentence about the first option with nothing after its `=`, or the first flag with a
+// value, or nothing. CLI11 would take the next word for the value, and a flag with a value for a
+// setting.
+std::string wrong_value(const CLI::App& command, const std::vector<std::string>& words);
 
 // What is wrong with the options of one command, or of a program without commands.
 Usage explain_options(const CLI::App& command, const CLI::Error& error);

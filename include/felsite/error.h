@@ -40,6 +40,7 @@ struct TrapInfo {
 struct ErrorContext {
   std::string program;
   std::string device;
+  // Counted from 0, as everywhere: `felsite explain` shows segment 0 as [0].
   std::optional<std::uint32_t> segment;
   std::optional<std::uint32_t> step;
   std::optional<std::int32_t> vk_result;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -380,11 +381,18 @@ class Program {
   std::size_t storage_bytes() const;
 
  private:
+  friend class ValidProgram;
+
   struct Header {
+    Header(std::string its_name, Extent3 size, FloatMode mode, Fingerprint print)
+        : name(std::move(its_name)), workgroup_size(size), float_mode(mode), fingerprint(print) {}
+
     std::string name;
     Extent3 workgroup_size;
     FloatMode float_mode;
     Fingerprint fingerprint;
+    // Validation has passed. All copies of a program share this, so none is validated again.
+    mutable std::atomic<bool> is_valid = false;
   };
   std::shared_ptr<const Header> header_;
   std::shared_ptr<const Arena> arena_;

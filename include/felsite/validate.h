@@ -30,9 +30,12 @@ class ValidProgram : public Program {
   friend class ValidityCache;
   friend class Rewriter;
   friend std::expected<ValidProgram, Findings> validated(Program program);
-  explicit ValidProgram(Program program) : Program(std::move(program)) {}
+  explicit ValidProgram(Program program) : Program(std::move(program)) { header_->is_valid = true; }
+  static bool is_known(const Program& program) { return program.header_->is_valid; }
 };
 
+// A program remembers that it is valid, and so do its copies: only the first call does the work,
+// and a backend that gets the program later does none.
 std::expected<ValidProgram, Findings> validated(Program program);
 // The same, with the findings as an error: InvalidProgram.
 Result<ValidProgram> require_valid(Program program);

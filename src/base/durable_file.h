@@ -149,7 +149,14 @@ namespace detail {
 struct Target {
   std::string path;
   bool is_descriptor = false;
+  bool exists = false;
+  struct stat old {};        // of one that exists
+  bool is_in_place = false;  // cannot be replaced, only written
 };
+
+inline int check_access(const std::string& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0 ? 0 : errno;
+}
 
 inline std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -179,6 +186,16 @@ inline int follow_links(const std::string& path, Target& target) {
   return ELOOP;
 }
 
+inline int find_target(const std::string& path, Target& target) {
+  if (const int failed = follow_links(path, target); failed != 0) return failed;
+  target.exists = stat(target.path.c_str(), &target.old) == 0;
+  if (!target.exists && errno != ENOENT) return errno;
+  if (target.exists && S_ISDIR(target.old.st_mode)) return EISDIR;
+  target.is_in_place = target.is_descriptor || (target.exists && !S_ISREG(target.old.st_mode));
+  // A file that may not be written is not replaced either, although its folder would allow it.
+  return target.exists && !target.is_in_place ? check_access(target.path, W_OK) : 0;
+}
+
 inline int write_in_place(const std::string& path, FilePieces pieces) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return errno;
@@ -190,28 +207,29 @@ inline int write_in_place(const std::string& path, FilePieces pieces) {
 
 }  // namespace detail
 
+// Whether replace_file can write there, as far as that shows without writing: an errno, or 0.
+inline int check_replaceable(const std::string& path) {
+  detail::Target target;
+  if (const int failed = detail::find_target(path, target); failed != 0) return failed;
+  if (target.is_in_place) return detail::check_access(target.path, W_OK);
+  return detail::check_access(detail::folder_of(target.path), W_OK | X_OK);
+}
+
 // Replaces the target of a symbolic link and keeps the link. Devices, pipes and descriptors cannot
 // be replaced, and are written directly.
 inline int replace_file(const std::string& path, FilePieces pieces,
                         const ReplaceOptions& options = {}) {
   detail::Target target;
-  if (const int failed = detail::follow_links(path, target); failed != 0) return failed;
-  struct stat old {};
-  const bool exists = stat(target.path.c_str(), &old) == 0;
-  if (!exists && errno != ENOENT) return errno;
-  if (exists && S_ISDIR(old.st_mode)) return EISDIR;
-  if (target.is_descriptor || (exists && !S_ISREG(old.st_mode))) {
-    return detail::write_in_place(target.path, pieces);
-  }
-  // A file that may not be written is not replaced either, although its folder would allow it.
-  if (exists && faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) return errno;
+  if (const int failed = detail::find_target(path, target); failed != 0) return failed;
+  if (target.is_in_place) return detail::write_in_place(target.path, pieces);
   const std::string folder_path = detail::folder_of(target.path);
   const OwnedFile folder(open(folder_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return errno;
   const std::size_t slash = target.path.rfind('/');
   const std::string name = slash == std::string::npos ? target.path : target.path.substr(slash + 1);
-  if (name.empty()) return exists ? EISDIR : ENOENT;
-  return replace_in_folder(folder.get(), name, pieces, options, exists ? &old : nullptr);
+  if (name.empty()) return target.exists ? EISDIR : ENOENT;
+  return replace_in_folder(folder.get(), name, pieces, options,
+                           target.exists ? &target.old : nullptr);
 }
 
 // Removes temporary files in an open folder that killed writers left behind. Younger ones may

@@ -164,8 +164,8 @@ Program::Program(std::string name, Extent3 workgroup_size, FloatMode float_mode,
                  std::shared_ptr<const Arena> arena)
     : arena_(std::move(arena)) {
   const Fingerprint fingerprint = fingerprint_of(name, workgroup_size, float_mode, *arena_);
-  header_ = std::make_shared<const Header>(
-      Header{std::move(name), workgroup_size, float_mode, fingerprint});
+  header_ =
+      std::make_shared<const Header>(std::move(name), workgroup_size, float_mode, fingerprint);
 }
 
 std::span<const ExprId> Program::operands(ExprId id) const {

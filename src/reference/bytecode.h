@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "arithmetic/kernels.h"
-#include "felsite/program.h"
+#include "felsite/validate.h"
 
 namespace felsite::reference {
 
@@ -81,7 +81,6 @@ struct Bytecode {
   std::vector<std::string> tags;
 };
 
-// `program` must be valid.
-Bytecode compile(const ir::Program& program);
+Bytecode compile(const ir::ValidProgram& program);
 
 }  // namespace felsite::reference

@@ -462,6 +462,6 @@ void Compiler::compile_leaf(NodeId id) {
 
 }  // namespace
 
-Bytecode compile(const Program& program) { return Compiler(program).run(); }
+Bytecode compile(const ir::ValidProgram& program) { return Compiler(program).run(); }
 
 }  // namespace felsite::reference

@@ -129,12 +129,13 @@ class VulkanBackend final : public Backend {
       Engine& engine, const ir::Fingerprint& key,
       const std::optional<std::chrono::nanoseconds>& timeout, MakeSequence make);
   // One plain dispatch, within a call. It is abandoned soon after `stop` is raised.
-  Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine, const ir::Program& program,
-                                  std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
-                                  const DispatchConfig& config, const base::StopFlag* stop);
+  Result<DispatchTiming> run_once(const std::shared_ptr<Engine>& engine,
+                                  const ir::ValidProgram& program, std::span<const ByteSpan> inputs,
+                                  std::vector<Bytes>& outputs, const DispatchConfig& config,
+                                  const base::StopFlag* stop);
   dispatch::SegmentRunner split_runner(std::shared_ptr<Engine> engine, const base::StopFlag* stop);
   Result<std::unique_ptr<PendingDispatch>> start_host_split(const std::shared_ptr<Engine>& engine,
-                                                            const ir::Program& program,
+                                                            const ir::ValidProgram& program,
                                                             std::span<const ByteSpan> inputs,
                                                             const DispatchConfig& config);
   std::shared_ptr<Engine> current() const;

@@ -17,7 +17,7 @@ namespace felsite::vk {
 namespace {
 
 // It was asked for, or is the only possible form.
-bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
+bool is_host_split(const ir::ValidProgram& program, const DispatchConfig& config) {
   if (!dispatch::needs_grid_sync_form(program, config) || config.cooperative) return false;
   if (config.grid_sync == GridSync::HostSplit) return true;
   return config.grid_sync == GridSync::Automatic && config.fixpoint_iterations.value_or(1) > 1 &&
@@ -152,12 +152,14 @@ class VulkanPipeline final : public CompiledPipeline {
  public:
   // `use` holds the kernels that were compiled for it.
   VulkanPipeline(dispatch::BackendLink<VulkanBackend> link, const std::shared_ptr<Engine>& engine,
-                 std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config)
+                 std::unique_ptr<KernelUse> use, const ir::Program& program, DispatchConfig config,
+                 bool on_host)
       : link_(std::move(link)),
         engine_(engine),
         use_(std::move(use)),
         program_(program),
-        config_(std::move(config)) {}
+        config_(std::move(config)),
+        is_host_split_(on_host) {}
   // Kernels that others use stay until they are evicted.
   ~VulkanPipeline() override {
     recorded_.clear();
@@ -210,7 +212,7 @@ class VulkanPipeline final : public CompiledPipeline {
   Result<std::vector<std::vector<Bytes>>> batch_on(VulkanBackend& backend,
                                                    std::span<const std::vector<ByteSpan>> inputs) {
     std::vector<std::vector<Bytes>> outputs(inputs.size());
-    if (is_host_split(program_, config_)) {  // the host runs them one after the other
+    if (is_host_split_) {  // the host runs them one after the other
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         FELSITE_TRY(auto done,
                     backend.dispatch_borrowed_into(program_, inputs[i], outputs[i], config_));
@@ -277,6 +279,7 @@ class VulkanPipeline final : public CompiledPipeline {
   const std::unique_ptr<KernelUse> use_;
   const ir::Program program_;
   const DispatchConfig config_;
+  const bool is_host_split_;
   std::mutex mutex_;
   std::vector<Recorded> recorded_;  // the most recently used first
 };
@@ -284,18 +287,17 @@ class VulkanPipeline final : public CompiledPipeline {
 }  // namespace
 
 Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& engine,
-                                               const ir::Program& program,
+                                               const ir::ValidProgram& program,
                                                std::span<const ByteSpan> inputs,
                                                std::vector<Bytes>& outputs,
                                                const DispatchConfig& config,
                                                const base::StopFlag* stop) {
-  FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
   FELSITE_CHECK(dispatch::check_slots(inputs, outputs));
   while (true) {
     FELSITE_TRY(auto started, with_eviction(*engine, [&] {
                   // An abandoned dispatch keeps reading its inputs, so these must not be memory
                   // that the caller may free.
-                  return PlainDispatch::start(engine, prepared, inputs, config,
+                  return PlainDispatch::start(engine, program, inputs, config,
                                               /*may_borrow=*/stop == nullptr);
                 }));
     auto finished = started.finish(outputs, stop);
@@ -308,12 +310,13 @@ Result<DispatchTiming> VulkanBackend::run_once(const std::shared_ptr<Engine>& en
 dispatch::SegmentRunner VulkanBackend::split_runner(std::shared_ptr<Engine> engine,
                                                     const base::StopFlag* stop) {
   const std::uint64_t binding = engine->device().snapshot().limits.storage_buffer_range;
-  return {.run =
-              [this, engine = std::move(engine), stop](
-                  const ir::Program& program, std::span<const ByteSpan> inputs,
-                  std::vector<Bytes>& outputs, const DispatchConfig& config) {
-                return run_once(engine, program, inputs, outputs, config, stop);
-              },
+  return {.run = [this, engine = std::move(engine), stop](
+                     const ir::Program& segment, std::span<const ByteSpan> inputs,
+                     std::vector<Bytes>& outputs,
+                     const DispatchConfig& config) -> Result<DispatchTiming> {
+            FELSITE_TRY(const auto valid, prepare_program(*engine, segment, config));
+            return run_once(engine, valid, inputs, outputs, config, stop);
+          },
           .memory_limit = base::default_memory_limit(),
           .binding_limit = binding,
           .stop = stop};
@@ -323,13 +326,15 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
                                                              std::span<const ByteSpan> inputs,
                                                              std::vector<Bytes>& outputs,
                                                              const DispatchConfig& config) {
-  auto timing = call("dispatch", [&](const std::shared_ptr<Engine>& engine) {
-    if (!is_host_split(program, config)) {
-      return run_once(engine, program, inputs, outputs, config, nullptr);
-    }
-    return dispatch::dispatch_host_split(split_runner(engine, nullptr), program, inputs, outputs,
-                                         config);
-  });
+  auto timing =
+      call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
+        FELSITE_TRY(const auto valid, prepare_program(*engine, program, config));
+        if (!is_host_split(valid, config)) {
+          return run_once(engine, valid, inputs, outputs, config, nullptr);
+        }
+        return dispatch::dispatch_host_split(split_runner(engine, nullptr), valid, inputs, outputs,
+                                             config);
+      });
   if (!timing)
     return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
   return timing;
@@ -337,7 +342,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
 
 // The host passes buffers from segment to segment, so this needs a thread.
 Result<std::unique_ptr<PendingDispatch>> VulkanBackend::start_host_split(
-    const std::shared_ptr<Engine>& engine, const ir::Program& program,
+    const std::shared_ptr<Engine>& engine, const ir::ValidProgram& program,
     std::span<const ByteSpan> inputs, const DispatchConfig& config) {
   FELSITE_CHECK(dispatch::check_host_split(split_runner(engine, nullptr), program, inputs, config));
   FELSITE_TRY(auto ticket, gate_->enter());
@@ -363,10 +368,10 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
   auto pending =
       call("dispatch_async",
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
-             if (is_host_split(program, config)) {
-               return start_host_split(engine, program, inputs, config);
-             }
              FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+             if (is_host_split(prepared, config)) {
+               return start_host_split(engine, prepared, inputs, config);
+             }
              FELSITE_TRY(auto started, with_eviction(*engine, [&] {
                            return PlainDispatch::start(engine, prepared, inputs, config,
                                                        /*may_borrow=*/false);
@@ -380,18 +385,19 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
 
 Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
                                                                  const DispatchConfig& config) {
-  auto compiled = call(
-      "compile",
-      [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-        FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
-        auto use = std::make_unique<KernelUse>();
-        const KernelUse::Scope scope(*use);
-        if (auto made = make_kernels(*engine, prepared, config); !made) {
-          engine->drop_unwanted(*use);
-          return std::unexpected(std::move(made.error()));
-        }
-        return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program, config);
-      });
+  auto compiled =
+      call("compile",
+           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+             FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+             auto use = std::make_unique<KernelUse>();
+             const KernelUse::Scope scope(*use);
+             if (auto made = make_kernels(*engine, prepared, config); !made) {
+               engine->drop_unwanted(*use);
+               return std::unexpected(std::move(made.error()));
+             }
+             return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program,
+                                                     config, is_host_split(prepared, config));
+           });
   if (!compiled)
     return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));
   return compiled;

@@ -6,19 +6,19 @@ using namespace felsite::test;
 
 namespace {
 
-ir::Program cut_program(std::string_view statements) {
+ir::ValidProgram cut_program(std::string_view statements) {
   return valid_program(fmt::format(
       "program p workgroup(4) {{ readwrite x: u32[]; readwrite y: u32[]; readonly n: u32[]; {} }}",
       statements));
 }
 
 std::string cut_of(std::string_view statements) {
-  const ir::Program program = cut_program(statements);
+  const ir::ValidProgram program = cut_program(statements);
   return text_of(program, dispatch::cut_at_grid_syncs(program));
 }
 
 std::string uncut_of(std::string_view statements) {
-  const ir::Program program = cut_program(statements);
+  const ir::ValidProgram program = cut_program(statements);
   return text_of(program, dispatch::uncut(program));
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("cut: forks in each other and in regions") {
 }
 
 TEST_CASE("cut: forks know their places among the trips and the choices") {
-  const ir::Program program = cut_program(
+  const ir::ValidProgram program = cut_program(
       "loop a in 0..2 { gridsync; } if n[0] > 3 { gridsync; } loop b in 0..2 { gridsync; gridsync; "
       "}");
   const dispatch::Cut cut = dispatch::cut_at_grid_syncs(program);

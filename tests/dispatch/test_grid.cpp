@@ -43,7 +43,7 @@ const Row kRows[] = {
 // The grid of a program whose inputs have these sizes, or the error.
 Result<Extent3> grid_of(const char* text, const std::vector<std::uint64_t>& sizes,
                         const DispatchConfig& config = {}) {
-  const ir::Program program = valid_program(text);
+  const ir::Program program = dispatch::configured(valid_program(text), config);
   const auto plan = dispatch::plan_bindings(program, sizes, config);
   REQUIRE(plan.has_value());
   return dispatch::plan_grid(program, *plan, config, std::nullopt);
@@ -159,4 +159,33 @@ TEST_CASE(
       CHECK(choice.error().message == ran.error().message);
     }
   }
+}
+
+TEST_CASE(
+    "no grid is inferred along an axis that a given workgroup size has and the program ignores") {
+  const char* const along_x =
+      "program p workgroup(64) { readwrite x: u32[]; x[invocation.x] = 1; }";
+  const char* const along_y =
+      "program p workgroup(1, 64) { readwrite x: u32[]; x[workgroup_id.y * 64 + local.y] = 1; }";
+  const char* const counts = "program p workgroup(64) { readwrite x: u32[]; atomic_add(x[0], 1); }";
+  const auto sized = [](Extent3 size) {
+    DispatchConfig config;
+    config.workgroup_override = size;
+    return config;
+  };
+  CHECK(must(grid_of(along_x, {400}, sized({8, 1, 1}))) == Extent3{13, 1, 1});
+  CHECK(must(grid_of(along_x, {400}, sized({1, 1, 1}))) == Extent3{100, 1, 1});
+  CHECK(must(grid_of(along_y, {400}, sized({1, 8, 1}))) == Extent3{1, 13, 1});
+  CHECK(must(grid_of(counts, {400}, sized({1, 1, 8}))) == Extent3{1, 1, 13});
+  for (const Extent3 size : {Extent3{1, 8, 1}, {1, 1, 8}}) {
+    const Error error = error_of(grid_of(along_x, {400}, sized(size)));
+    CHECK(error.code == ErrorCode::BadInputs);
+    CHECK(error.message.find("the program only reads ids along other axes") != std::string::npos);
+    CHECK(error.fix == "give a workgroup size along x, or pass a grid.");
+    DispatchConfig with_grid = sized(size);
+    with_grid.grid_override = {1, 2, 3};
+    CHECK(must(grid_of(along_x, {400}, with_grid)) == Extent3{1, 2, 3});
+  }
+  CHECK(error_of(grid_of(along_y, {400}, sized({8, 1, 1}))).fix ==
+        "give a workgroup size along y, or pass a grid.");
 }

@@ -234,7 +234,7 @@ const char* const kManyLocals = R"(program many workgroup(4) {
 })";
 
 TEST_CASE("host split: spills larger than one binding allows are spread over several") {
-  const ir::Program program = valid_program(kManyLocals);
+  const ir::ValidProgram program = valid_program(kManyLocals);
   const std::uint32_t lanes = 16;
   const Bytes x = bytes_of(counting(lanes, 3));
   Bytes y(lanes * 8);
@@ -272,7 +272,7 @@ TEST_CASE("host split: spills larger than one binding allows are spread over sev
 }
 
 TEST_CASE("host split: what it takes of the host's memory is known before anything runs") {
-  const ir::Program program = valid_program(kManyLocals);
+  const ir::ValidProgram program = valid_program(kManyLocals);
   const Bytes x = bytes_of(counting(16, 3));
   const Bytes y(128);
   const std::vector<ByteSpan> inputs{x, y};

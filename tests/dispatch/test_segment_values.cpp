@@ -49,7 +49,7 @@ struct ValueOptions {
 // i; loads s | s in word 0". Conditions on which invocations return are "asks", with what they are
 // computed from.
 std::string values_of(std::string_view statements, const ValueOptions& options = {}) {
-  const ir::Program program = valid_program(fmt::format(
+  const ir::ValidProgram program = valid_program(fmt::format(
       "program p workgroup({}) {{ readwrite x: u32[]; readwrite y: u32[]; readonly r: u32[]; "
       "workgroup t: u32[4]; let i = invocation.x; {} }}",
       options.size, statements));
@@ -75,7 +75,7 @@ std::string values_of(std::string_view statements, const ValueOptions& options =
 
 // The words of an invocation and of a workgroup.
 std::string spilled_words(std::string_view statements) {
-  const ir::Program program = valid_program(statements);
+  const ir::ValidProgram program = valid_program(statements);
   const dispatch::Cut cut = dispatch::cut_at_grid_syncs(program);
   const dispatch::Values values =
       dispatch::find_values(program, cut, effects_by_segment(program, cut), false);

@@ -172,11 +172,22 @@ TEST_CASE("bench gives 1 where a row is over its bound, and 0 where all keep the
   check_refused(with_bound("0"), 2, "--bound");
 }
 
-TEST_CASE("bench says where a file cannot be written") {
-  const Outcome outcome = run_tool({"bench", "--quick", "--rows", "program_bytes", "--bound",
-                                    "1000", "--json", "/dev/null/rows.json"});
-  CHECK(outcome.code == 3);
-  CHECK(contains(outcome.err, "felsite: Cannot write /dev/null/rows.json: Not a directory"));
+TEST_CASE("bench says where a file cannot be written, before it measures") {
+  const Scratch scratch;
+  for (const char* option : {"--json", "--html", "--markdown"}) {
+    const auto refused = [&](const std::string& file, std::string_view reason) {
+      const Outcome outcome = run_tool(
+          {"bench", "--quick", "--rows", "program_bytes", "--bound", "1000", option, file});
+      CHECK(outcome.code == 3);
+      CHECK(outcome.out.empty());
+      CHECK(contains(outcome.err, "felsite: Cannot write " + file + ": "));
+      CHECK(contains(outcome.err, reason));
+      CHECK(contains(outcome.err, " Fix: "));
+    };
+    refused("/dev/null/rows", "Not a directory");
+    refused(scratch.path("none/rows"), "No such file or directory");
+    refused(scratch.path(""), "Is a directory");
+  }
 }
 
 TEST_CASE("bench adopts what a separate process has measured, and says how that was run") {

@@ -181,7 +181,7 @@ TEST_CASE("--count-out-of-bounds counts each kind") {
   CHECK(outcome.code == 0);
   CHECK(outcome.out == "n = 0\n");
   CHECK(outcome.err ==
-        "out of bounds: 2 loads, 1 stores, 1 atomics\n"
+        "out of bounds: 2 loads, 1 store, 1 atomic\n"
         "grid: 1 workgroup of 1, for the 1 element of `n`\n");
 }
 
@@ -207,4 +207,5 @@ TEST_CASE("a fixpoint ends when nothing changes, when the flag stays clear, or a
   CHECK(bound.err == grid + "3 iterations, not converged\n");
   CHECK(with({"--fixpoint", "20", "--convergence", "none"}).err ==
         grid + "20 iterations, not converged\n");
+  CHECK(with({"--fixpoint", "1"}).err == grid + "1 iteration, not converged\n");
 }

@@ -137,6 +137,9 @@ TEST_CASE("what is wrong with an option is said in the words of Felsite") {
       {{"--seed", "1", "--seed", "1", "--seed", "1"}, "--seed is given 3 times. Fix: "},
       {{"--check=x"}, "--check is there or not, and has no value `x`. Fix: "},
       {{"--timing=x"}, "--timing is there or not, and has no value `x`. Fix: "},
+      {{"--check=false"}, "--check is there or not, and has no value `false`. Fix: "},
+      {{"--check=true"}, "--check is there or not, and has no value `true`. Fix: "},
+      {{"--timing=3"}, "--timing is there or not, and has no value `3`. Fix: "},
   };
   for (const Row& row : rows) {
     CAPTURE(row.message);
@@ -242,4 +245,24 @@ TEST_CASE("the binary itself is not a program") {
   const Outcome outcome = run_tool({"check", FELSITE_TOOL});
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.err, "F002 not valid text"));
+}
+
+TEST_CASE("the fix for a file that cannot be read or written fits the reason") {
+  const Scratch scratch;
+  const auto refused = [](const Arguments& arguments, std::string_view fix) {
+    const Outcome outcome = run_tool(arguments);
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == kProgram);
+    CHECK(contains(outcome.err, std::string(" Fix: ") + std::string(fix)));
+  };
+  for (const char* command : {"run", "check", "explain", "trace", "spirv"}) {
+    refused({command, scratch.path("nosuch.fels")}, "check the path.");
+    refused({command, scratch.path("")}, "name a file instead of a folder.");
+  }
+  const std::string saxpy = sample_named("saxpy").path;
+  refused({"run", saxpy, "--marked", "-o", "y=@" + scratch.path("no/y")},
+          "name a file in a folder that exists.");
+  refused({"run", saxpy, "--marked", "-o", "y=@" + scratch.path("")},
+          "name a file instead of a folder.");
+  refused({"run", saxpy, "--marked", "-i", "y=@" + scratch.path("nosuch")}, "check the path.");
 }

@@ -118,3 +118,32 @@ TEST_CASE("check and fmt take several files, and standard input among them") {
   CHECK(absent.code == kProgram);
   CHECK(contains(absent.out, "program p workgroup(1) {"));
 }
+
+TEST_CASE("a workgroup size along an axis that the program ignores needs a grid") {
+  const auto with = [](Arguments more) {
+    more.insert(more.begin(), {"run", "-", "-i", "x=zeros:5"});
+    return run_tool(more, "program p workgroup(64) { readwrite x: u32[]; x[invocation.x] = 1; }");
+  };
+  check_refused(with({"--workgroup", "1,1,64"}), kProgram,
+                "A workgroup of (1, 1, 64) extends along z");
+  CHECK(with({"--workgroup", "1,1,64", "--grid", "2"}).out == "x = 1 1 0 0 0\n");
+  CHECK(with({"--workgroup", "2"}).out == "x = 1 1 1 1 1\n");
+}
+
+TEST_CASE("--convergence is for --fixpoint, and never clears a flag without it") {
+  constexpr std::string_view kFlag =
+      "//! run: -i y=0 -i flag=5 --convergence flag:flag\n"
+      "program p workgroup(1) { readwrite y: u32[1]; readwrite flag: u32[1]; y[0] = flag[0]; }";
+  for (const char* command : {"run", "explain", "trace"}) {
+    for (const char* how : {"flag:flag", "none", "auto"}) {
+      check_refused(run_tool({command, "-", "-i", "y=0", "-i", "flag=5", "--convergence", how,
+                              "--backend", "reference"},
+                             kFlag),
+                    kUsage, "--convergence is for --fixpoint");
+    }
+    check_refused(run_tool({command, "-", "--marked", "--backend", "reference"}, kFlag), kUsage,
+                  "--convergence is for --fixpoint");
+  }
+  CHECK(run_tool({"run", "-", "--marked", "--fixpoint", "1"}, kFlag).out == "y = 0\nflag = 0\n");
+  CHECK(run_tool({"run", "-", "-i", "y=0", "-i", "flag=5"}, kFlag).out == "y = 5\nflag = 5\n");
+}

@@ -74,8 +74,8 @@ TEST_CASE("decimals are rounded once, as literals are") {
         "x = 3ff0000000000000\n");
   CHECK(bits("f64", "1.000000000000000111022302462515654042363166809082031250001") ==
         "x = 3ff0000000000001\n");
-  check_refused(give("f32", "1e39"), 1, "`1e39` is not a f32");
-  check_refused(give("f16", "65520"), 1, "`65520` is not a f16");
+  check_refused(give("f32", "1e39"), 1, "`1e39` is not an f32");
+  check_refused(give("f16", "65520"), 1, "`65520` is not an f16");
   CHECK(bits("f16", "65519.999999999999999999999") == "x = 7bff\n");
   CHECK(bits("f32", "1e-400") == "x = 00000000\n");
 }
@@ -84,12 +84,12 @@ TEST_CASE("a number that the type does not hold is refused") {
   check_refused(give("u32", "4294967296"), 1, "`4294967296` is not a u32");
   check_refused(give("u32", "-1"), 1, "`-1` is not a u32");
   check_refused(give("u8", "256"), 1, "`256` is not a u8");
-  check_refused(give("i8", "-129"), 1, "`-129` is not a i8");
+  check_refused(give("i8", "-129"), 1, "`-129` is not an i8");
   check_refused(give("u32", "1.5"), 1, "`1.5` is not a u32");
   check_refused(give("u32", "1, 2"), 1, "` 2` is not a u32");
   check_refused(give("u32", "1,,2"), 1, "`` is not a u32");
   check_refused(give("u32", "1,2,"), 1, "ends with a comma");
-  check_refused(give("f32", "one"), 1, "`one` is not a f32");
+  check_refused(give("f32", "one"), 1, "`one` is not an f32");
   check_refused(give("bool", "yes"), 1, "`yes` is not a bool");
   check_refused(give("u32", "0x"), 1, "`0x` is not a u32");
 }
@@ -104,7 +104,7 @@ TEST_CASE("bits in hexadecimal, for every type") {
   const Outcome exact =
       run_tool({"run", "-", "-i", "x=bits:7fa00001,ff812345", "-o", "x=hex"}, echo("f32"));
   CHECK(exact.out == "x = 7fa00001 ff812345\n");
-  check_refused(give("f16", "bits:10000"), 1, "`10000` is not the bits of a f16");
+  check_refused(give("f16", "bits:10000"), 1, "`10000` is not the bits of an f16");
   check_refused(give("u32", "bits:xyz"), 1, "`xyz` is not the bits of a u32");
   check_refused(give("u32", "bits:-1"), 1, "`-1` is not the bits of a u32");
   check_refused(give("u32", "bits:1,,2"), 1, "`` is not the bits of a u32");
@@ -209,8 +209,9 @@ TEST_CASE("a file that cannot be read is refused") {
 }
 
 TEST_CASE("the counts that the program fixes are demanded") {
-  check_refused(give("u32", "1,2", "3"), 1, "Buffer `x` takes 3 elements, 2 were given");
-  check_refused(give("u32", "iota:4", "3"), 1, "Buffer `x` takes 3 elements, 4 were given");
+  check_refused(give("u32", "1,2", "3"), 1, "Buffer `x` takes 3 elements and was given 2");
+  check_refused(give("u32", "iota:4", "1"), 1, "Fix: give exactly 1 element, 4 bytes.");
+  check_refused(give("u32", "iota:4", "3"), 1, "Buffer `x` takes 3 elements and was given 4");
 }
 
 TEST_CASE("inputs may come in any order, before and after the file") {

@@ -365,3 +365,20 @@ TEST_CASE("a file that standard input is read from is not replaced") {
   CHECK(apart.code == 0);
   CHECK(scratch.read("b") == "\xff\x10");
 }
+
+// What is written to a hard link leaves the file itself as it is.
+TEST_CASE("a hard link to the program is another file, however the program is read") {
+  const Scratch scratch;
+  const std::string program = scratch.write("two.fels", kTwo);
+  for (const std::string& read : {program, "- < " + program}) {
+    CAPTURE(read);
+    std::filesystem::remove(scratch.path("hard"));
+    std::filesystem::create_hard_link(program, scratch.path("hard"));
+    const Outcome outcome =
+        run_binary("/bin/sh", {"-c", FELSITE_TOOL " run --backend reference -i n=3 -o words=@" +
+                                         scratch.path("hard") + " " + read});
+    CHECK(outcome.code == 0);
+    CHECK(scratch.read("two.fels") == kTwo);
+    CHECK(scratch.read("hard") != kTwo);
+  }
+}

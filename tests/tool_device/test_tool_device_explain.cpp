@@ -120,3 +120,49 @@ TEST_CASE("explain refuses what does not fit the device, in the words of run") {
     CHECK(sentence(explained.err) == sentence(ran.err));
   }
 }
+
+TEST_CASE("explain refuses a program that needs what the device lacks, as a run does") {
+  const Scratch scratch;
+  const std::string plain = scratch.write(
+      "plain.fels", "program wide workgroup(1) { readwrite y: f64[]; y[0] = y[0] * 2.0f64; }");
+  const std::string segments = scratch.write(
+      "segments.fels",
+      "program wide workgroup(1) { readwrite y: f64[]; y[0] = y[0] * 2.0f64; gridsync;"
+      " y[1] = y[0]; }");
+  const std::vector<Arguments> forms{
+      {}, {"--grid", "3"}, {"--fixpoint", "3"}, {"--grid-sync", "host-split", "--fixpoint", "3"}};
+  for (const std::string& path : {plain, segments}) {
+    for (const Arguments& form : forms) {
+      Arguments words{"run", path, "-i", "y=1,2", "--mask=-float64"};
+      words.insert(words.end(), form.begin(), form.end());
+      const Outcome ran = run_device_tool(words);
+      words[0] = "explain";
+      const Outcome explained = run_device_tool(words);
+      CAPTURE(ran.err);
+      CAPTURE(explained.err);
+      CHECK(ran.code == kDevice);
+      CHECK(explained.code == kDevice);
+      CHECK(explained.out.empty());
+      CHECK(contains(ran.err, "The program needs float64"));
+      CHECK(contains(explained.err, "The program needs float64"));
+      CHECK(contains(explained.err, "[program wide, "));
+      CHECK(contains(explained.err, "device " + device_name() + "] Fix: "));
+      // Without its inputs too.
+      words.erase(words.begin() + 2, words.begin() + 4);
+      CHECK(run_device_tool(words).code == kDevice);
+    }
+    // Without the mask the device itself decides.
+    CHECK(run_device_tool({"explain", path, "-i", "y=1,2"}).code ==
+          run_device_tool({"run", path, "-i", "y=1,2"}).code);
+  }
+}
+
+TEST_CASE("an error of explain names the device, as an error of a run does") {
+  const std::string saxpy = sample_named("saxpy").path;
+  for (const char* command : {"run", "explain"}) {
+    const Outcome refused =
+        run_device_tool({command, saxpy, "--marked", "--grid", "4294967295,65537"});
+    CHECK(refused.code == kProgram);
+    CHECK(contains(refused.err, "[program saxpy, device " + device_name() + "] Fix: "));
+  }
+}

@@ -37,11 +37,10 @@ bool all_zero(ByteSpan bytes) {
 
 class HostSplit {
  public:
-  // `program` is configured as `config` says.
-  HostSplit(const SegmentRunner& runner, ir::ValidProgram program, std::span<const ByteSpan> inputs,
-            const DispatchConfig& config)
+  HostSplit(const SegmentRunner& runner, const ir::ValidProgram& program,
+            std::span<const ByteSpan> inputs, const DispatchConfig& config)
       : runner_(runner),
-        program_(std::move(program)),
+        program_(program),
         inputs_(inputs),
         config_(config),
         bound_(config.fixpoint_iterations.value_or(1)),
@@ -271,8 +270,8 @@ class HostSplit {
   }
 
   Error in_segment(Error error, std::uint32_t number) const {
-    error.message =
-        fmt::format("In segment {} of {}: {}", number + 1, plan_.segments.size(), error.message);
+    error.message = fmt::format("In segment {} of 0 to {}: {}", number, plan_.segments.size() - 1,
+                                error.message);
     error.context.segment = number;
     error.context.program = program_.name();
     return error;
@@ -306,7 +305,7 @@ class HostSplit {
   };
 
   const SegmentRunner& runner_;
-  const ir::ValidProgram program_;
+  const ir::ValidProgram& program_;
   const std::span<const ByteSpan> inputs_;
   const DispatchConfig& config_;
   const std::uint32_t bound_;
@@ -348,22 +347,19 @@ Result<KeptSizes> size_split(const SplitParts& parts, const Extent3& grid,
       needed.value_or(UINT64_MAX), limits.memory));
 }
 
-Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,
+Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner,
+                                           const ir::ValidProgram& program,
                                            std::span<const ByteSpan> inputs,
                                            std::vector<Bytes>& outputs,
                                            const DispatchConfig& config) {
-  FELSITE_CHECK(check_choices(program, config));
-  FELSITE_TRY(auto valid, ir::require_valid(configured(program, config)));
-  HostSplit split(runner, std::move(valid), inputs, config);
+  HostSplit split(runner, program, inputs, config);
   FELSITE_CHECK(split.prepare(outputs));
   return split.run(outputs);
 }
 
-Result<void> check_host_split(const SegmentRunner& runner, const ir::Program& program,
+Result<void> check_host_split(const SegmentRunner& runner, const ir::ValidProgram& program,
                               std::span<const ByteSpan> inputs, const DispatchConfig& config) {
-  FELSITE_CHECK(check_choices(program, config));
-  FELSITE_TRY(auto valid, ir::require_valid(configured(program, config)));
-  return HostSplit(runner, std::move(valid), inputs, config).prepare({});
+  return HostSplit(runner, program, inputs, config).prepare({});
 }
 
 }  // namespace felsite::dispatch

@@ -8,17 +8,18 @@
 #include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "felsite/backend.h"
+#include "felsite/validate.h"
 
 namespace felsite::dispatch {
 
 // What a backend provides for a split, inside one of its calls.
 struct SegmentRunner {
-  // One plain dispatch.
+  // One plain dispatch of a segment, which the backend validates when it first sees it.
   std::function<Result<DispatchTiming>(const ir::Program& program, std::span<const ByteSpan> inputs,
                                        std::vector<Bytes>& outputs, const DispatchConfig& config)>
       run;
   std::uint64_t memory_limit = 0;   // bytes of host memory for the whole split
-  std::uint64_t binding_limit = 0;  // // bytes of one buffer
+  std::uint64_t binding_limit = 0;  // bytes of one buffer
   // Another thread may set it, which ends the split at the next segment.
   const base::StopFlag* stop = nullptr;
 };
@@ -36,14 +37,16 @@ Result<KeptSizes> size_split(const SplitParts& parts, const Extent3& grid,
                              const KeptLimits& limits);
 
 // Gives the bytes, iterations and errors of a dispatch with native grid barriers. The caller's
-// inputs are not copied; the host owns only the buffers that segments change.
-Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner, const ir::Program& program,
+// inputs are not copied; the host owns only the buffers that segments change. `program` has the
+// workgroup size and the float mode that `config` asks for.
+Result<DispatchTiming> dispatch_host_split(const SegmentRunner& runner,
+                                           const ir::ValidProgram& program,
                                            std::span<const ByteSpan> inputs,
                                            std::vector<Bytes>& outputs,
                                            const DispatchConfig& config);
 
 // The checks of dispatch_host_split alone, for a caller that starts it on another thread.
-Result<void> check_host_split(const SegmentRunner& runner, const ir::Program& program,
+Result<void> check_host_split(const SegmentRunner& runner, const ir::ValidProgram& program,
                               std::span<const ByteSpan> inputs, const DispatchConfig& config);
 
 }  // namespace felsite::dispatch

@@ -153,9 +153,9 @@ bool is_copy(const ir::Node& node) {
   return has_source && node.ref != node.ref2;
 }
 
-Cut cut_at_grid_syncs(const ir::Program& program) { return Cutter(program).run(); }
+Cut cut_at_grid_syncs(const ir::ValidProgram& program) { return Cutter(program).run(); }
 
-Cut uncut(const ir::Program& program) {
+Cut uncut(const ir::ValidProgram& program) {
   Cut cut;
   ir::NodeRange nodes = program.entry();
   if (program.facts().has_indirect_dispatch) ++nodes.begin;  // the grid is decided already

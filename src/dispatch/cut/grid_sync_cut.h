@@ -43,9 +43,8 @@ struct Cut {
 // Whether the collective copies one buffer to another with one rank.
 bool is_copy(const ir::Node& node);
 
-// `program` must be valid.
-Cut cut_at_grid_syncs(const ir::Program& program);
+Cut cut_at_grid_syncs(const ir::ValidProgram& program);
 // The whole program as one segment, grid barriers and all.
-Cut uncut(const ir::Program& program);
+Cut uncut(const ir::ValidProgram& program);
 
 }  // namespace felsite::dispatch

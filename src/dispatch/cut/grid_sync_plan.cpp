@@ -232,7 +232,7 @@ bool host_can_evaluate(const ir::Program& program, const dispatch::Values& value
 
 class Planner {
  public:
-  Planner(const ir::Program& program, const GridSyncOptions& options)
+  Planner(const ir::ValidProgram& program, const GridSyncOptions& options)
       : program_(program),
         options_(options),
         cut_(options.whole ? dispatch::uncut(program) : dispatch::cut_at_grid_syncs(program)) {}

@@ -7,15 +7,13 @@
 #include <iterator>
 
 #include "base/checked.h"
+#include "base/words.h"
 
 namespace felsite::dispatch {
 namespace {
 
+using base::counted;
 using RowKind = ExplainedRow::Kind;
-
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
 
 bool is_literal(std::string_view bound) {
   return std::ranges::all_of(bound, [](char c) { return c >= '0' && c <= '9'; });
@@ -62,13 +60,12 @@ class RowWriter {
   static std::string trips_text(const ExplainedPart& part) {
     if (!part.trips) return {};
     const std::uint64_t entered = part.entered.value_or(1);
-    if (entered <= 1) return ": " + counted(*part.trips, "trip", "trips");
+    if (entered <= 1) return ": " + counted(*part.trips, "trip");
     // Bounds other than literals may differ from entry to entry.
     if (!is_literal(part.from) || !is_literal(part.to)) {
-      return fmt::format(": {} in all, begun {} times", counted(*part.trips, "trip", "trips"),
-                         entered);
+      return fmt::format(": {} in all, begun {} times", counted(*part.trips, "trip"), entered);
     }
-    return fmt::format(": {} each time, {} in all", counted(*part.trips / entered, "trip", "trips"),
+    return fmt::format(": {} each time, {} in all", counted(*part.trips / entered, "trip"),
                        *part.trips);
   }
 
@@ -148,7 +145,7 @@ std::string hazards_text(const Explanation& explanation, const ExplainedBarrier&
 
 std::string to_string(const ByteCount& count) {
   if (!count.bytes) return fmt::format("? bytes = {}", count.formula);
-  return counted(*count.bytes, "byte", "bytes");
+  return counted(*count.bytes, "byte");
 }
 
 std::string to_string(const Extent3& extents) {
@@ -162,10 +159,9 @@ std::string grid_text(const Explanation& e) {
   const auto& lanes = e.workgroup_size;
   const auto all =
       base::checked_product({groups[0], groups[1], groups[2], lanes[0], lanes[1], lanes[2]});
-  return fmt::format(
-      "{} workgroups of {}, {}, {}", to_string(groups), size,
-      all ? counted(*all, "invocation", "invocations") : "more invocations than 64 bits count",
-      e.grid_reason);
+  return fmt::format("{} workgroups of {}, {}, {}", to_string(groups), size,
+                     all ? counted(*all, "invocation") : "more invocations than 64 bits count",
+                     e.grid_reason);
 }
 
 std::string iterations_text(const Explanation& e) {

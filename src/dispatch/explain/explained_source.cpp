@@ -27,8 +27,10 @@ bool is_text_of(const ir::SourceMap& map, std::string_view text) {
 
 class LineMarker {
  public:
-  LineMarker(const ir::Program& program, std::vector<ExplainedLine>& lines)
-      : program_(program), map_(program.source()), lines_(lines) {}
+  // `map` has the positions of the program's rows in these lines.
+  LineMarker(const ir::ValidProgram& program, const ir::SourceMap& map,
+             std::vector<ExplainedLine>& lines)
+      : program_(program), map_(map), lines_(lines) {}
 
   void run() {
     const Cut cut = cut_at_grid_syncs(program_);
@@ -57,23 +59,23 @@ class LineMarker {
     }
   }
 
-  const ir::Program& program_;
+  const ir::ValidProgram& program_;
   const ir::SourceMap& map_;
   std::vector<ExplainedLine>& lines_;
 };
 
 }  // namespace
 
-std::vector<ExplainedLine> explain_source(const ir::Program& program, std::string_view text) {
+std::vector<ExplainedLine> explain_source(const ir::ValidProgram& program, std::string_view text) {
   if (is_text_of(program.source(), text)) {
     std::vector<ExplainedLine> lines = lines_of(text);
-    LineMarker(program, lines).run();
+    LineMarker(program, program.source(), lines).run();
     return lines;
   }
   const std::string printed = ir::print(program);
   std::vector<ExplainedLine> lines = lines_of(printed);
   const auto parsed = ir::parse(printed);
-  if (parsed) LineMarker(*parsed, lines).run();
+  if (parsed) LineMarker(program, parsed->source(), lines).run();
   return lines;
 }
 

@@ -7,7 +7,6 @@
 namespace felsite::dispatch {
 
 // DeviceOutOfMemory where the workgroups that a run on the reference keeps at once do not fit.
-// `program` must be valid.
 Result<void> check_kept_groups(const ir::ValidProgram& program, const Extent3& grid,
                                std::uint64_t limit);
 

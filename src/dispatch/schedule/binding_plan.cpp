@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/errors.h"
 #include "base/try.h"
+#include "base/words.h"
 #include "dispatch/schedule/grid.h"
 
 namespace felsite::dispatch {
@@ -31,17 +32,18 @@ Result<std::uint64_t> input_count(const Program& program, const BufferDecl& buff
   if (bytes % size != 0) {
     return std::unexpected(bad_inputs(
         fmt::format(
-            "Buffer `{}` was given {} bytes, which is no whole number of {} elements of {} bytes.",
-            buffer.name, bytes, info(buffer.element).name, size),
+            "Buffer `{}` was given {}, which is no whole number of {} elements of {} bytes.",
+            buffer.name, base::counted(bytes, "byte"), info(buffer.element).name, size),
         fmt::format("give a multiple of {} bytes.", size), program.name()));
   }
   const std::uint64_t count = bytes / size;
   if (buffer.count != 0 && count != buffer.count) {
-    return std::unexpected(bad_inputs(
-        fmt::format("Buffer `{}` takes {} elements, {} were given.", buffer.name, buffer.count,
-                    count),
-        fmt::format("give exactly {} elements, {} bytes.", buffer.count, buffer.count * size),
-        program.name()));
+    return std::unexpected(
+        bad_inputs(fmt::format("Buffer `{}` takes {} and was given {}.", buffer.name,
+                               base::counted(buffer.count, "element"), count),
+                   fmt::format("give exactly {}, {}.", base::counted(buffer.count, "element"),
+                               base::counted(buffer.count * size, "byte")),
+                   program.name()));
   }
   if (count > UINT32_MAX) {
     return std::unexpected(bad_inputs(
@@ -165,8 +167,8 @@ Result<BindingPlan> plan_bindings(const Program& program,
   }
   if (input_sizes.size() != plan.input_count) {
     return std::unexpected(bad_inputs(
-        fmt::format("The program takes {} inputs, {} were given.", plan.input_count,
-                    input_sizes.size()),
+        fmt::format("The program takes {} and was given {}.",
+                    base::counted(plan.input_count, "input"), input_sizes.size()),
         fmt::format("give these, in this order: {}.", input_names(program)), program.name()));
   }
   std::uint32_t next_input = 0;
@@ -227,6 +229,34 @@ Result<void> check_grid_size(const Program& program, const Extent3& grid) {
       groups.value_or(UINT64_MAX), kMost));
 }
 
+namespace {
+
+// A workgroup size that the caller gave may extend along an axis whose ids the program does not
+// read. The grid would be inferred along that axis too, and nearly all invocations would be alike.
+Result<void> check_inferred_axis(const Program& program, const DispatchConfig& config) {
+  if (!config.workgroup_override) return {};
+  const Extent3& size = program.workgroup_size();
+  const auto extends = std::ranges::find_if(size, [](std::uint32_t extent) { return extent > 1; });
+  if (extends == size.end()) return {};
+  const auto axis = static_cast<std::size_t>(extends - size.begin());
+  std::array<bool, 3> is_read{};
+  for (const ir::Expr& expr : program.exprs()) {
+    const bool is_id = expr.kind == ir::ExprKind::InvocationId ||
+                       expr.kind == ir::ExprKind::WorkgroupId || expr.kind == ir::ExprKind::LocalId;
+    if (is_id) is_read[expr.aux] = true;
+  }
+  const auto other = std::ranges::find(is_read, true);
+  if (is_read[axis] || other == is_read.end()) return {};
+  const char along = "xyz"[other - is_read.begin()];
+  return std::unexpected(bad_inputs(
+      fmt::format("A workgroup of ({}, {}, {}) extends along {}, the program only reads ids along "
+                  "other axes, and no grid was given.",
+                  size[0], size[1], size[2], "xyz"[axis]),
+      fmt::format("give a workgroup size along {}, or pass a grid.", along), program.name()));
+}
+
+}  // namespace
+
 Result<Extent3> plan_grid(const Program& program, const BindingPlan& plan,
                           const DispatchConfig& config, const std::optional<Extent3>& indirect) {
   if (config.grid_override && program.facts().has_indirect_dispatch) {
@@ -251,6 +281,7 @@ Result<Extent3> plan_grid(const Program& program, const BindingPlan& plan,
           "pass a grid: the number of workgroups on each axis.", program.name()));
     }
     grid = *inferred;
+    FELSITE_CHECK(check_inferred_axis(program, config));
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     constexpr std::uint64_t kMaxInvocations = std::uint64_t{1} << 32;
@@ -274,7 +305,7 @@ std::string grid_reason(const Program& program, const BindingPlan& plan,
   const auto largest = largest_buffer(program, plan, config);
   if (!largest) return "the program has no storage buffer that would ask for more";
   const std::uint64_t count = plan.buffers[*largest].count;
-  return fmt::format("for the {} element{} of `{}`", count, count == 1 ? "" : "s",
+  return fmt::format("for the {} of `{}`", base::counted(count, "element"),
                      program.buffer(*largest).name);
 }
 

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/errors.h"
 #include "base/try.h"
+#include "base/words.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -65,9 +66,7 @@ bool keeps_nothing(const GridSyncPlan& plan) {
 
 // What takes the memory, as text.
 std::string parts_of(const GridSyncPlan& plan) {
-  const auto words = [](std::uint32_t count) {
-    return fmt::format("{} {}", count, count == 1 ? "word" : "words");
-  };
+  const auto words = [](std::uint32_t count) { return base::counted(count, "word"); };
   std::vector<std::string> parts;
   if (plan.spill_words != 0) parts.push_back(words(plan.spill_words) + " of each invocation");
   if (plan.group_words != 0) parts.push_back(words(plan.group_words) + " of each workgroup");

@@ -443,12 +443,7 @@ Program Builder::build_unvalidated() const { return state_->emit(); }
 
 std::expected<Program, Findings> Builder::build() const {
   using Outcome = std::expected<Program, Findings>;
-  return guarded_findings<Outcome>([&]() -> Outcome {
-    Program program = state_->emit();
-    Findings findings = validate(program);
-    if (!findings.empty()) return std::unexpected(std::move(findings));
-    return program;
-  });
+  return guarded_findings<Outcome>([&]() -> Outcome { return validated(state_->emit()); });
 }
 
 Var& Var::operator=(Value value) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/words.h"
 #include "felsite/spelling.h"
 #include "felsite/text.h"
 #include "ir/check/validation.h"
@@ -284,8 +285,8 @@ void ExpressionChecker::check_atomic(ExprId id) {
   if (index.kind == ExprKind::Literal && buffer.count != 0 &&
       index.literal_bits() >= buffer.count) {
     report_.expr(FindingCode::IndexOutOfRange, id,
-                 fmt::format("Index {} is past the {} elements of `{}`.", index.literal_bits(),
-                             buffer.count, buffer.name),
+                 fmt::format("Index {} is past the {} of `{}`.", index.literal_bits(),
+                             base::counted(buffer.count, "element"), buffer.name),
                  "use an index below the count; past the end an atomic does nothing.");
   }
 }

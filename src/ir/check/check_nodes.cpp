@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/words.h"
 #include "felsite/spelling.h"
 #include "felsite/text.h"
 #include "ir/check/validation.h"
@@ -265,8 +266,8 @@ void NodeChecker::check_store(NodeId id) {
   if (index.kind == ExprKind::Literal && target->count != 0 &&
       index.literal_bits() >= target->count) {
     report_.node(FindingCode::IndexOutOfRange, id,
-                 fmt::format("Index {} is past the {} elements of `{}`.", index.literal_bits(),
-                             target->count, target->name),
+                 fmt::format("Index {} is past the {} of `{}`.", index.literal_bits(),
+                             base::counted(target->count, "element"), target->name),
                  "use an index below the count; past the end a store does nothing.");
   }
 }
@@ -288,8 +289,8 @@ void NodeChecker::check_indirect(NodeId id) {
         "declare it `readonly … : u32[]`.");
   } else if (grid->count != 0 && std::uint64_t{node.extra} + 3 > grid->count) {
     report_.node(FindingCode::IndexOutOfRange, id,
-                 fmt::format("The three words at {} are past the {} elements of `{}`.", node.extra,
-                             grid->count, grid->name),
+                 fmt::format("The three words at {} are past the {} of `{}`.", node.extra,
+                             base::counted(grid->count, "element"), grid->name),
                  "use an offset of at most the count minus 3.");
   }
 }
@@ -299,10 +300,10 @@ void NodeChecker::check_async(NodeId id) {
   expect(node.args[0], Type::U32, "An index");
   expect(node.args[1], Type::U32, "An index");
   if (node.extra == 0 || node.extra > kMaxAsyncCount) {
-    report_.node(
-        FindingCode::BadAsync, id,
-        fmt::format("A copy of {} elements is not between 1 and {}.", node.extra, kMaxAsyncCount),
-        "let each invocation copy its share.");
+    report_.node(FindingCode::BadAsync, id,
+                 fmt::format("A copy of {} is not between 1 and {}.",
+                             base::counted(node.extra, "element"), kMaxAsyncCount),
+                 "let each invocation copy its share.");
   }
   check_tag(id, copy_tags_, "asynchronous copy");
   const BufferDecl* to = buffer(node.ref, id);

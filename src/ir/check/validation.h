@@ -51,6 +51,9 @@ void check_expressions(const Program& program, Report& report);
 void check_nodes(const Program& program, Report& report);
 void check_uniformity(const Program& program, Report& report);
 
+// How many validations this process has done, for tests that a program is validated once.
+std::uint64_t validation_count();
+
 // The candidates of "Did you mean" for an unknown buffer.
 std::vector<std::string_view> buffer_names(const Program& program);
 

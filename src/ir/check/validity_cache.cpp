@@ -5,6 +5,7 @@
 namespace felsite::ir {
 
 Result<ValidProgram> ValidityCache::get(Program program) {
+  if (ValidProgram::is_known(program)) return ValidProgram(std::move(program));
   const Fingerprint fingerprint = program.fingerprint();
   {
     const std::lock_guard lock(mutex_);

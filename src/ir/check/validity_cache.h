@@ -1,5 +1,6 @@
-// Remembers which programs are valid, by fingerprint, so that one that comes again is not validated
-// again. Usable from many threads.
+// Remembers which programs are valid, by fingerprint. A program remembers it too, but programs that
+// are made anew for each dispatch, such as segments and those with another workgroup size, do not.
+// Usable from many threads.
 #pragma once
 
 #include <mutex>

@@ -40,9 +40,11 @@ class OneWorkgroupStep {
         compares_(bound_ > 1 && request.config.convergence.kind == Convergence::Kind::Automatic) {}
 
   Result<void> prepare() {
-    if (!runs_iterations()) return {};  // the other form is compiled with the buffers
-    FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, options()));
-    FELSITE_TRY(auto kernel, kernel_of(plan.segments.front()));
+    GridSyncOptions how = options();
+    how.iterations_in_kernel = how.iterations_in_kernel && runs_iterations();
+    FELSITE_TRY(const auto plan, plan_grid_sync(request_.program, how));
+    if (plan.segments.front().empty) return {};
+    FELSITE_TRY(auto kernel, kernel_of(plan.segments.front(), how.iterations_in_kernel));
     return {};
   }
 
@@ -127,17 +129,17 @@ class OneWorkgroupStep {
     return {};
   }
 
-  Result<SharedKernel> kernel_of(const GridSegment& segment) {
+  Result<SharedKernel> kernel_of(const GridSegment& segment, bool loops) {
     FELSITE_TRY(auto valid, engine_.pipelines().validate(segment.program));
     codegen::Segment lowered(std::move(valid));
     lowered.one_workgroup.emplace();
     lowered.one_workgroup->grid = request_.grid;
-    if (bound_ > 1) lowered.one_workgroup->iterations = iteration_loop(segment);
+    if (loops) lowered.one_workgroup->iterations = iteration_loop(segment);
     return engine_.pipelines().get(lowered);
   }
 
   Result<void> add_step(const GridSegment& segment) {
-    FELSITE_TRY(auto kernel, kernel_of(segment));
+    FELSITE_TRY(auto kernel, kernel_of(segment, bound_ > 1));
     dispatch::BindingPlan bindings;
     for (BufferId id = 0; id < slices_.size(); ++id) {
       const std::uint64_t size = ir::info(segment.program.buffer(id).element).bytes;

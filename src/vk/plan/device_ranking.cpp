@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/words.h"
 #include "vk/instance/vulkan_error.h"
 #include "vk/plan/stated_limits.h"
 
@@ -108,9 +109,10 @@ std::string why_not(std::span<const DeviceSnapshot> devices, std::size_t positio
     return fmt::format("device {} is of the same kind and comes first", chosen);
   }
   if (is_software(device)) {
-    return fmt::format("it is software, and device {} is a {}", chosen, kind_of(better));
+    return fmt::format("it is software, and device {} is {}", chosen,
+                       base::with_article(kind_of(better)));
   }
-  return fmt::format("device {} is a {}", chosen, kind_of(better));
+  return fmt::format("device {} is {}", chosen, base::with_article(kind_of(better)));
 }
 
 }  // namespace
@@ -160,8 +162,8 @@ std::vector<RankedDevice> rank_devices(std::span<const DeviceSnapshot> devices,
     } else if (ambiguous) {
       device.reason = meant.yes + ", as does that of another device";
     } else if (device.chosen) {
-      device.reason = meant.yes.empty() ? fmt::format("it is the first of the strongest kind, a {}",
-                                                      kind_of(devices[i]))
+      device.reason = meant.yes.empty() ? "it is the first of the strongest kind, " +
+                                              base::with_article(kind_of(devices[i]))
                                         : meant.yes;
     } else {
       device.reason = why_not(devices, i, *chosen);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kMaxAhead = 64;
 void name_segment(Error& error, const SegmentPlace& segment) {
   error.context.segment = segment.index;
   if (error.message.ends_with('.')) error.message.pop_back();
-  error.message += fmt::format(", in segment {} of {}.", segment.index + 1, segment.count);
+  error.message += fmt::format(", in segment {} of 0 to {}.", segment.index, segment.count - 1);
 }
 
 }  // namespace
