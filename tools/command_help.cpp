@@ -109,7 +109,7 @@ OptionHelp option_help(const CLI::Option& option) {
                   .takes = {},
                   .about = option.get_description(),
                   .standard = option.get_default_str(),
-                  .most_used = option.get_group() == kMostUsed,
+                  .most_used = option.get_group() == kMaxUsed,
                   .required = option.get_required(),
                   .repeats = option.get_items_expected_max() > 1};
   for (const std::string& name : option.get_snames()) help.short_names.push_back("-" + name);

@@ -14,7 +14,7 @@ class App;
 namespace felsite::tool {
 
 // Options of this group are those that the short help shows.
-inline constexpr const char* kMostUsed = "Most used";
+inline constexpr const char* kMaxUsed = "Most used";
 
 struct OptionHelp {
   std::vector<std::string> short_names;  // "-i"

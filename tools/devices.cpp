@@ -123,14 +123,14 @@ void add_devices(CLI::App& app, CommonOptions& common, Action& action) {
   CLI::App* command = app.add_subcommand(
       "devices", "List the Vulkan devices, and which one would be taken and why");
   static VulkanOptions options;
-  command->add_flag("--json", common.json, "Print all that is known as JSON")->group(kMostUsed);
+  command->add_flag("--json", common.json, "Print all that is known as JSON")->group(kMaxUsed);
   const CLI::Option* device =
       command
           ->add_option(
               "--device", options.device,
               "Show how this one would be opened: its position, part of its name, or its UUID")
           ->type_name("NAME")
-          ->group(kMostUsed);
+          ->group(kMaxUsed);
   const CLI::Option* mask =
       command->add_option("--mask", options.mask, "Features to leave unused, as a list")
           ->type_name("LIST")

@@ -22,16 +22,16 @@ namespace {
 using namespace ir;
 
 // More than the generators are meant for, and small enough to allocate.
-constexpr std::uint64_t kMostGenerated = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxGenerated = std::uint64_t{1} << 31;
 
 // A file may take at most half of the machine's memory, as the run needs room as well.
 base::ReadLimits input_limits() {
-  constexpr std::uint64_t kMostOfFile = std::uint64_t{16} << 30;
-  constexpr std::uint64_t kMostOfStream = std::uint64_t{256} << 20;
+  constexpr std::uint64_t kMaxOfFile = std::uint64_t{16} << 30;
+  constexpr std::uint64_t kMaxOfStream = std::uint64_t{256} << 20;
   const std::uint64_t machine = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L)) *
                                 static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 1L));
-  const std::uint64_t file = std::min(kMostOfFile, machine / 2);
-  return {.file = file, .stream = std::min(kMostOfStream, file)};
+  const std::uint64_t file = std::min(kMaxOfFile, machine / 2);
+  return {.file = file, .stream = std::min(kMaxOfStream, file)};
 }
 
 Error bad_spec(const BufferDecl& buffer, std::string message) {
@@ -170,7 +170,7 @@ Result<Bytes> make_input(const BufferDecl& buffer, std::string_view spec) {
         bad_spec(buffer, fmt::format("`{}` needs a count: the buffer has none.", spec)));
   }
   const std::uint64_t size = info(buffer.element).bytes;
-  if (count > kMostGenerated / size) {
+  if (count > kMaxGenerated / size) {
     return std::unexpected(
         bad_spec(buffer, fmt::format("{} elements are more than 2 GiB.", count)));
   }

@@ -150,7 +150,7 @@ void add_explain(CLI::App& app, CommonOptions& common, Action& action) {
   add_plan_options(*command, args.run, common);
   command->add_option("--html", args.html, "Also draw it on a page; - is standard output")
       ->type_name("FILE")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->transform(CLI::Validator(take_written_path, ""));
   command->footer(runtime_mask_help() + "\n" + app.get_footer());
   command->callback(

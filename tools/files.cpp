@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // the kernel's own limit
+constexpr int kMaxLinks = 40;  // the kernel's own limit
 
 // Where a symbolic link leads, in one step.
 fs::path behind_link(const fs::path& link) {
@@ -71,7 +71,7 @@ Result<std::string> read_bytes(const std::string& path, const base::ReadLimits& 
 }
 
 Result<std::string> read_file(const std::string& path) {
-  return read_bytes(path, {.file = ir::kMostTextBytes, .stream = ir::kMostTextBytes});
+  return read_bytes(path, {.file = ir::kMaxTextBytes, .stream = ir::kMaxTextBytes});
 }
 
 Result<void> write_file(const std::string& path, std::string_view bytes) {
@@ -89,7 +89,7 @@ std::string whole_path(const std::string& path) {
   std::error_code failed;
   fs::path at = fs::absolute(path, failed);
   if (failed) return path;
-  for (int links = 0; links <= kMostLinks; ++links) {
+  for (int links = 0; links <= kMaxLinks; ++links) {
     const fs::path whole = fs::weakly_canonical(at, failed);
     if (failed) break;
     // A dangling link is left as it is.
@@ -111,7 +111,7 @@ bool is_standard_output(const std::string& path) {
   if (path == "-") return true;
   std::error_code failed;
   fs::path at = fs::absolute(path, failed);
-  for (int links = 0; !failed && links <= kMostLinks; ++links) {
+  for (int links = 0; !failed && links <= kMaxLinks; ++links) {
     if (!is_link(at)) return false;
     if (at.filename() == "1") {
       const fs::path folder = fs::canonical(at.parent_path(), failed);

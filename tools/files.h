@@ -9,7 +9,7 @@
 
 namespace felsite::tool {
 
-// A program's text: ir::kMostTextBytes at most.
+// A program's text: ir::kMaxTextBytes at most.
 Result<std::string> read_file(const std::string& path);
 // BadInputs, which names the limit, if the file is longer.
 Result<std::string> read_bytes(const std::string& path, const base::ReadLimits& limits);

@@ -61,11 +61,11 @@ void add_fmt(CLI::App& app, CommonOptions& common, Action& action) {
       app.add_subcommand("fmt", "Print programs in canonical form, comments and blank lines kept");
   static FormatArguments args;
   add_files(*command, args.paths);
-  command->add_flag("-w,--write", args.write, "Change the files in place")->group(kMostUsed);
+  command->add_flag("-w,--write", args.write, "Change the files in place")->group(kMaxUsed);
   command
       ->add_flag("--check", args.only_check,
                  "Only tell, by exit code 1, that a file is not formatted")
-      ->group(kMostUsed);
+      ->group(kMaxUsed);
   add_common(*command, common);
   command->callback([&] {
     action = [&] {

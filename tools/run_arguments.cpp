@@ -152,25 +152,25 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
                   "NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
                   "NAME=random:N:seed")
       ->type_name("NAME=FORM")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->allow_extra_args(false)
       ->check(check_input);
   command.add_option("--grid", args.grid, "How many workgroups")
       ->type_name("X[,Y[,Z]]")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->check(check_extents_above_0);
   command
       .add_option("--invocations", args.invocations,
                   "How many invocations: the grid is the smallest that covers them")
       ->type_name("N[,M[,K]]")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->check(check_extents_above_0);
   command.add_option("--workgroup", args.workgroup, "Another workgroup size")
       ->type_name("X[,Y[,Z]]")
       ->check(check_extents_above_0);
   command.add_option("--fixpoint", args.fixpoint, "Repeat until nothing changes, at most N times")
       ->type_name("N")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->transform(CLI::Validator(take_iterations, ""));
   command.add_option("--convergence", args.convergence, "How a change is noticed")
       ->type_name("auto|none|flag:BUFFER")
@@ -189,9 +189,9 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
   command
       .add_flag("--marked", args.marked,
                 "Also take the options of the program's first line `//! run:`")
-      ->group(kMostUsed);
+      ->group(kMaxUsed);
   add_common(command, common);
-  command.get_option("--backend")->group(kMostUsed);
+  command.get_option("--backend")->group(kMaxUsed);
 }
 
 void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& common) {
@@ -200,7 +200,7 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
       .add_option("-o,--output", args.outputs,
                   "NAME=numbers, NAME=hex or NAME=@file; without any, all results are printed")
       ->type_name("NAME=FORM")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->allow_extra_args(false)
       ->transform(CLI::Validator(take_output, ""));
   command.add_option("--timeout", args.timeout_seconds, "Give up after this many seconds")
@@ -225,11 +225,11 @@ void add_run_options(CLI::App& command, RunArguments& args, CommonOptions& commo
                    "Say how many accesses were past the end of a buffer");
   command
       .add_flag("--check", args.check, "Run it on the reference as well, and compare byte for byte")
-      ->group(kMostUsed);
+      ->group(kMaxUsed);
   command.add_flag("--require-convergence", args.require_convergence,
                    "End with exit code 1 if the fixpoint does not converge");
   command.add_flag("--timing", args.timing, "Also say how long it took, and what was moved")
-      ->group(kMostUsed);
+      ->group(kMaxUsed);
 }
 
 Result<void> apply_marked(CLI::App& command, std::string_view text, const std::string& path) {

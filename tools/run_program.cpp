@@ -64,7 +64,7 @@ Result<Ran> run_on_device(const ir::Program& program, const std::vector<Bytes>& 
                           const RunArguments& args, const std::string& device) {
   // Work that goes on after a timeout must not delay the command: it ends with the process.
   auto backend =
-      make_vulkan_backend({.device = device, .mask = args.mask, .closing_grace = kClosingGrace});
+      make_vulkan_backend({.device = device, .mask = args.mask, .close_timeout = kClosingGrace});
   if (!backend) return std::unexpected(cannot_open(std::move(backend.error())));
   auto ran = dispatch(**backend, program, inputs, args);
   // Uses the words of the reference instead of Vulkan's.

@@ -193,16 +193,16 @@ void add_spirv(CLI::App& app, CommonOptions& common, Action& action) {
       command->add_flag("--asm", args.assembly, "Assembly, as text; the default");
   command->add_flag("--binary", args.binary, "The words of the module")
       ->excludes(assembly)
-      ->group(kMostUsed);
+      ->group(kMaxUsed);
   command
       ->add_option("--mask", args.mask,
                    "What the device has, as a list; without one, every feature there is")
       ->type_name("LIST")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->check(check_mask_with_base);
   command->add_option("-o,--output", args.output, "Into this file instead of standard output")
       ->type_name("FILE")
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->transform(CLI::Validator(take_written_path, ""));
   command->add_flag("--strip", args.strip, "Without names and lines");
   add_common(*command, common);

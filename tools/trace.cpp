@@ -71,7 +71,7 @@ void add_trace(CLI::App& app, CommonOptions& common, Action& action) {
   command->add_option("--to", args.to, "Where the trace goes; - is standard output")
       ->type_name("FILE")
       ->capture_default_str()
-      ->group(kMostUsed)
+      ->group(kMaxUsed)
       ->transform(CLI::Validator(take_written_path, ""));
   command->callback(
       [&, command] { action = [&, command] { return trace(*command, args, common); }; });

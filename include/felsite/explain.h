@@ -41,7 +41,7 @@ struct ByteCount {
 
 // A buffer that is on the device during the whole run: the program's, or one that the plan adds.
 struct ExplainedBuffer {
-  enum class Kind : std::uint8_t { Program, Spill, GroupSpill, Kept, Control };
+  enum class Kind : std::uint8_t { Program, Spill, WorkgroupSpill, Kept, Control };
   Kind kind = Kind::Program;
   std::string name;
   std::string type;  // of its elements
@@ -97,7 +97,7 @@ struct ExplainedSpill {
   std::uint32_t word = 0;
   std::uint32_t words = 1;
   std::optional<std::uint32_t> bit;  // of a bool, which shares its word
-  bool of_group = false;             // one for each workgroup instead of each invocation
+  bool per_workgroup = false;        // one for each workgroup instead of each invocation
 };
 
 struct ExplainedHazard {
@@ -157,7 +157,7 @@ struct Explanation {
   std::vector<std::string> assumptions;  // sentences
   std::vector<std::string> notes;        // sentences
   bool has_plan = true;                  // false for a program that cannot be cut; a note says why
-  bool host_knows_way = true;
+  bool host_resolvable = true;
   std::uint32_t grid_barriers = 0;
   std::optional<std::uint64_t> launches;  // in one iteration, on the route
   std::vector<ExplainedBuffer> buffers;

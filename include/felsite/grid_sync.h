@@ -21,15 +21,15 @@ namespace felsite {
 // What a buffer of a segment is for.
 struct SegmentBuffer {
   enum class Kind : std::uint8_t {
-    Program,     // one of the program's own
-    Trips,       // values of the loop variables of repeats, by GridFork::trip
-    Choices,     // conditions and bounds that the segment computed, by GridFork::choice
-    Spill,       // values of each invocation
-    GroupSpill,  // values that are uniform in a workgroup
-    Kept,        // the contents of workgroup memory, one part for each workgroup
-    Changed,     // one word, set when the segment changes a buffer whose changes it reports
-    Before,      // of a buffer that the kernel compares: its contents before the iteration
-    Iterations,  // control words of a kernel that runs the iterations (codegen::IterationLoop)
+    Program,         // one of the program's own
+    Trips,           // values of the loop variables of repeats, by GridFork::trip
+    Choices,         // conditions and bounds that the segment computed, by GridFork::choice
+    Spill,           // values of each invocation
+    WorkgroupSpill,  // values that are uniform in a workgroup
+    Kept,            // the contents of workgroup memory, one part for each workgroup
+    Changed,         // one word, set when the segment changes a buffer whose changes it reports
+    Before,          // of a buffer that the kernel compares: its contents before the iteration
+    Iterations,      // control words of a kernel that runs the iterations (codegen::IterationLoop)
   };
   Kind kind = Kind::Program;
   // Program, Kept and Before: the buffer it stands for. Spill: its number.
@@ -49,15 +49,15 @@ struct GridFork {
 // Which segment follows.
 struct NextSegment {
   enum class Kind : std::uint8_t {
-    Go,     // to `yes`
-    If,     // to `yes` or `no`, by the fork's condition
-    Enter,  // a loop: to `yes`, or to `no` if it has no trips
-    Again,  // after a trip: to `yes` for the next one, or past the loop to `no`
-    End,    // of the iteration
+    Jump,       // to `target`
+    Branch,     // to `target` or `else_target`, by the fork's condition
+    EnterLoop,  // to `target`, or to `else_target` if the loop has no trips
+    NextTrip,   // to `target` for another trip, or past the loop to `else_target`
+    End,        // of the iteration
   };
   Kind kind = Kind::End;
-  std::uint32_t yes = 0;
-  std::uint32_t no = 0;
+  std::uint32_t target = 0;
+  std::uint32_t else_target = 0;
   std::uint32_t fork = 0;
 };
 
@@ -80,7 +80,7 @@ struct SpilledValue {
   ir::VarId variable = kRunning;
   std::uint32_t word = 0;
   std::uint32_t bit = ir::kNone;  // of a bool; other values take whole words
-  bool of_group = false;
+  bool per_workgroup = false;
 };
 
 struct GridSyncPlan {
@@ -100,7 +100,7 @@ struct GridSyncPlan {
   std::uint32_t grid_syncs = 0;   // barriers in the program
   // Whether every fork depends on lengths, the grid and loop variables alone, so the host can
   // resolve all of them before anything runs.
-  bool host_knows_way = true;
+  bool host_resolvable = true;
 };
 
 struct GridSyncOptions {

@@ -24,7 +24,7 @@ struct ResidentHandle {
   bool operator==(const ResidentHandle&) const = default;
 };
 
-inline constexpr std::uint64_t kToTheEnd = UINT64_MAX;
+inline constexpr std::uint64_t kWholeSize = UINT64_MAX;
 
 struct ResidentUpload {
   ResidentHandle buffer{};
@@ -38,13 +38,13 @@ struct ResidentFill {
   ResidentHandle buffer{};
   std::byte value{};
   std::uint64_t offset = 0;
-  std::uint64_t length = kToTheEnd;
+  std::uint64_t length = kWholeSize;
 };
 
 struct ResidentRange {
   ResidentHandle buffer{};
   std::uint64_t offset = 0;
-  std::uint64_t length = kToTheEnd;
+  std::uint64_t length = kWholeSize;
 };
 
 // Runs a program on resident buffers: one for each buffer of the program that is not workgroup

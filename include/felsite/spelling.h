@@ -10,7 +10,7 @@ namespace felsite {
 
 // Hostile text can hold many megabyte-long names; a typo needs neither.
 inline constexpr std::size_t kLongestCandidate = 64;
-inline constexpr std::size_t kMostCandidates = 500;
+inline constexpr std::size_t kMaxCandidates = 500;
 
 // The candidate whose spelling is closest to `name`, or empty if none is close.
 std::string_view closest(std::string_view name, std::span<const std::string_view> candidates);

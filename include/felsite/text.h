@@ -12,7 +12,7 @@
 namespace felsite::ir {
 
 // A longer text is refused with one finding before any of it is read.
-inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
 
 // Checks syntax only; validate() checks names, types and access. Fails with one finding, the first.
 std::expected<Program, Findings> parse(std::string_view text);
@@ -23,7 +23,7 @@ std::string print(const Program& program);
 std::string print(const Program& program, ExprId expr, std::size_t limit = 60);
 
 // Canonical text that keeps the comments and the blank lines between items. The result can be
-// parsed again; if it would be longer than kMostTextBytes, the call fails with a finding.
+// parsed again; if it would be longer than kMaxTextBytes, the call fails with a finding.
 std::expected<std::string, Findings> format(std::string_view text);
 
 }  // namespace felsite::ir

@@ -26,7 +26,7 @@ struct VulkanOptions {
   std::uint64_t static_upload_budget = std::uint64_t{256} << 20;
   // How long a shutdown waits for abandoned work, after a timeout or a drop. Vulkan cannot stop
   // such work: if it has not ended by then, it keeps its memory until the process ends.
-  std::chrono::nanoseconds closing_grace = std::chrono::seconds(5);
+  std::chrono::nanoseconds close_timeout = std::chrono::seconds(5);
 };
 
 // Runs every program. Collectives have one rank.

@@ -38,7 +38,7 @@ constexpr std::optional<std::uint64_t> volume(const Extent3& extent) {
 }
 
 // The result of checked_sum or checked_product as text; an overflow is described without a number.
-inline std::string in_bytes(const std::optional<std::uint64_t>& bytes) {
+inline std::string bytes_text(const std::optional<std::uint64_t>& bytes) {
   return bytes ? std::to_string(*bytes) + " bytes" : "2^64 bytes or more";
 }
 

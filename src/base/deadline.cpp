@@ -16,7 +16,7 @@ Deadline::Deadline(const std::optional<std::chrono::nanoseconds>& timeout) {
   end_ = now + std::max(*timeout, std::chrono::nanoseconds::zero());
 }
 
-std::chrono::nanoseconds Deadline::left() const {
+std::chrono::nanoseconds Deadline::remaining() const {
   if (!end_) return std::chrono::nanoseconds::max();
   return std::max<std::chrono::nanoseconds>(*end_ - Clock::now(), {});
 }
@@ -32,7 +32,7 @@ Result<void> check_timeout(const std::optional<std::chrono::nanoseconds>& timeou
 }
 
 std::optional<Error> reason_to_end(const Deadline& deadline, const StopFlag* stop) {
-  if (deadline.is_over()) return timeout_error();
+  if (deadline.has_expired()) return timeout_error();
   using Reason = StopFlag::Reason;
   const Reason reason = stop == nullptr ? Reason::None : stop->reason();
   if (reason == Reason::None) return std::nullopt;

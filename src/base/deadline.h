@@ -15,9 +15,9 @@ class Deadline {
   // Begins now. A timeout that reaches past the end of the clock never expires.
   explicit Deadline(const std::optional<std::chrono::nanoseconds>& timeout);
 
-  bool is_over() const { return end_ && std::chrono::steady_clock::now() >= *end_; }
+  bool has_expired() const { return end_ && std::chrono::steady_clock::now() >= *end_; }
   // nanoseconds::max() if it never expires.
-  std::chrono::nanoseconds left() const;
+  std::chrono::nanoseconds remaining() const;
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;

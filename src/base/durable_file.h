@@ -159,9 +159,9 @@ inline std::string folder_of(const std::string& path) {
 
 inline int follow_links(const std::string& path, Target& target) {
   constexpr long kProc = 0x9FA0;
-  constexpr int kMostLinks = 40;  // the kernel's own limit
+  constexpr int kMaxLinks = 40;  // the kernel's own limit
   target.path = path;
-  for (int links = 0; links <= kMostLinks; ++links) {
+  for (int links = 0; links <= kMaxLinks; ++links) {
     struct stat status {};
     if (lstat(target.path.c_str(), &status) != 0) return errno == ENOENT ? 0 : errno;
     if (!S_ISLNK(status.st_mode)) return 0;

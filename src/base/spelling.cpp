@@ -35,7 +35,7 @@ std::string_view closest(std::string_view name, std::span<const std::string_view
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const std::string_view candidate :
-       candidates.first(std::min(candidates.size(), kMostCandidates))) {
+       candidates.first(std::min(candidates.size(), kMaxCandidates))) {
     if (candidate.size() > kLongestCandidate || candidate.empty() || candidate == name) continue;
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

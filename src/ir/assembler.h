@@ -105,7 +105,7 @@ class Assembler {
   // Uses the text positions of another program, which this one is made from.
   void keep_positions(const SourceMap& source);
   // Sets the position of later rows that are appended without one.
-  void stand_at(std::uint32_t at) { here_ = at; }
+  void set_position(std::uint32_t at) { here_ = at; }
 
   Program finish(std::string_view program_name, Extent3 workgroup_size, FloatMode float_mode);
 

@@ -19,14 +19,14 @@ void Copier::write_to(Assembler& target) {
   needed_ops_.clear();
 }
 
-void Copier::need_ops(NodeRange nodes) {
+void Copier::collect_ops(NodeRange nodes) {
   if (!from_.facts().has_calls) return;
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
-    for (const ExprId root : from_.expressions(id)) need_ops(root);
+    for (const ExprId root : from_.expressions(id)) collect_ops(root);
   }
 }
 
-void Copier::need_ops(ExprId root) {
+void Copier::collect_ops(ExprId root) {
   if (!from_.facts().has_calls) return;
   for (const ExprId row : from_.rows(root)) {
     const Expr& expr = from_.expr(row);
@@ -38,8 +38,8 @@ void Copier::need_ops(ExprId root) {
 
 void Copier::copy_ops() {
   for (std::size_t i = 0; i < needed_ops_.size(); ++i) {  // grows during the loop
-    need_ops(from_.ops()[needed_ops_[i]].body);
-    need_ops(from_.ops()[needed_ops_[i]].result);
+    collect_ops(from_.ops()[needed_ops_[i]].body);
+    collect_ops(from_.ops()[needed_ops_[i]].result);
   }
   // An operation calls only those declared before it.
   std::ranges::sort(needed_ops_);
@@ -115,10 +115,10 @@ void Copier::nodes(NodeRange range) {
   for (Walk walk(from_, range); walk.next();) {
     switch (walk.step()) {
       case Walk::Step::Leaf:
-        if (!is_instead(walk.id())) append(walk.id());
+        if (!is_rewritten(walk.id())) append(walk.id());
         break;
       case Walk::Step::Enter:
-        if (is_instead(walk.id())) {
+        if (is_rewritten(walk.id())) {
           walk.skip_body();
         } else {
           append(walk.id());
@@ -134,9 +134,9 @@ void Copier::nodes(NodeRange range) {
   }
 }
 
-bool Copier::is_instead(NodeId id) {
-  to_->stand_at(at_node(id));
-  return instead && instead(id);
+bool Copier::is_rewritten(NodeId id) {
+  to_->set_position(at_node(id));
+  return rewrite && rewrite(id);
 }
 
 // Opens the body of a node that has one.

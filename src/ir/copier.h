@@ -28,8 +28,8 @@ class Copier {
 
   // Declares the operations that these nodes and expressions call, directly or indirectly. Must be
   // called before the first statement.
-  void need_ops(NodeRange nodes);
-  void need_ops(ExprId root);
+  void collect_ops(NodeRange nodes);
+  void collect_ops(ExprId root);
   void copy_ops();
 
   ExprId expression(ExprId root);
@@ -37,14 +37,14 @@ class Copier {
   void node(NodeId id) { nodes({id, from_.node(id).end}); }
 
   // Writes a statement in another form, and returns whether it did.
-  std::function<bool(NodeId)> instead;
+  std::function<bool(NodeId)> rewrite;
   // Expressions that are written in another form: `is_replaced` selects them, `replacement` appends
   // the row that replaces one. Neither is asked about rows inside a replaced expression.
   std::function<bool(ExprId)> is_replaced;
   std::function<ExprId(ExprId)> replacement;
 
  private:
-  bool is_instead(NodeId id);
+  bool is_rewritten(NodeId id);
   void append(NodeId id);
   std::vector<ExprId> replaced_in(ExprId root) const;
   std::uint32_t reference(const Expr& expr) const;

@@ -66,9 +66,9 @@ void add(OutOfBounds& total, const OutOfBounds& more) {
 Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& requested,
                     std::uint64_t available) {
   return base::with_amounts(
-      base::out_of_memory(
-          fmt::format("{} needs {}, {} are available.", what, base::in_bytes(requested), available),
-          "use a smaller grid or smaller buffers, or raise the memory limit."),
+      base::out_of_memory(fmt::format("{} needs {}, {} are available.", what,
+                                      base::bytes_text(requested), available),
+                          "use a smaller grid or smaller buffers, or raise the memory limit."),
       requested.value_or(UINT64_MAX), available);
 }
 
@@ -130,10 +130,10 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
       options.deadline, options.stop};
   const std::uint64_t groups = group_count(options.grid);
   if (groups == 0) return RunStats{};
-  constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 28;
-  if (reference.order == WorkgroupOrder::Shuffled && groups > kMostShuffled) {
+  constexpr std::uint64_t kMaxShuffled = std::uint64_t{1} << 28;
+  if (reference.order == WorkgroupOrder::Shuffled && groups > kMaxShuffled) {
     return std::unexpected(out_of_memory("Shuffling the workgroups",
-                                         base::checked_product({groups, 4}), kMostShuffled * 4));
+                                         base::checked_product({groups, 4}), kMaxShuffled * 4));
   }
   const std::uint64_t memory_limit =
       reference.memory_limit != 0 ? reference.memory_limit : base::default_memory_limit();
@@ -148,10 +148,10 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
       std::min<std::uint64_t>({reference.threads == 0 ? cores : reference.threads, groups,
                                std::max<std::uint64_t>(1, memory_limit / group_bytes)}));
   // With less work than this, starting threads costs more than it saves.
-  constexpr std::uint64_t kLeastWork = 1 << 18;
+  constexpr std::uint64_t kMinWork = 1 << 18;
   const auto& size = program_.workgroup_size();
   const std::uint64_t group_work = std::uint64_t{size[0]} * size[1] * size[2] * work_per_lane_;
-  const bool worthwhile = groups >= (kLeastWork + group_work - 1) / group_work;
+  const bool worthwhile = groups >= (kMinWork + group_work - 1) / group_work;
   if (threads > 1 && worthwhile && workgroups_are_independent(program_, options.grid)) {
     return run_in_parallel(launch, options, threads);
   }

@@ -229,9 +229,9 @@ void Machine::note_trap(Group& group, const Instruction& i) {
 // program may be long without a loop. So the amount of work decides when to check the clock, not
 // the trips.
 bool Machine::out_of_time(std::size_t lanes) {
-  constexpr std::uint64_t kWorkBetweenLooks = 1 << 18;
+  constexpr std::uint64_t kWorkBetweenClockReads = 1 << 18;
   work_since_clock_ += lanes + 16;
-  if (work_since_clock_ < kWorkBetweenLooks) return false;
+  if (work_since_clock_ < kWorkBetweenClockReads) return false;
   work_since_clock_ = 0;
   auto reason = base::reason_to_end(launch_.deadline, launch_.stop);
   if (!reason) return false;

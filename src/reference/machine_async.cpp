@@ -13,7 +13,7 @@ constexpr std::size_t kCopyOverhead = 2 * sizeof(PendingCopy);
 // Captures the payload now. Elements past the end of the source are zeros; elements past the end of
 // the destination are never written, so they are not captured either.
 bool Machine::issue_copy(Group& group, const Instruction& i) {
-  constexpr std::size_t kMostCaptured = std::size_t{256} << 20;
+  constexpr std::size_t kMaxCaptured = std::size_t{256} << 20;
   const Memory to = memory(group, i.b);
   const Memory from = memory(group, i.d);
   const auto* to_index = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
@@ -28,7 +28,7 @@ bool Machine::issue_copy(Group& group, const Instruction& i) {
     out_of_bounds_.stores += i.imm - count;
     if (count == 0) return;
     group.copied_bytes += count * bytes + kCopyOverhead;
-    if (group.copied_bytes > kMostCaptured) {
+    if (group.copied_bytes > kMaxCaptured) {
       fits = false;
       return;
     }
@@ -45,7 +45,7 @@ bool Machine::issue_copy(Group& group, const Instruction& i) {
         base::out_of_memory("A workgroup has more than 256 MiB of asynchronous copies in flight.",
                             "wait for copies before issuing more.");
     error_.context.requested = group.copied_bytes;
-    error_.context.available = kMostCaptured;
+    error_.context.available = kMaxCaptured;
   }
   return fits;
 }

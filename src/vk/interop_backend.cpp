@@ -69,7 +69,7 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
     return vk::VulkanBackend::make({.open = open,
                                     .cache_folder = vk::cache_folder(),
                                     .static_budget = options.static_upload_budget,
-                                    .grace = options.closing_grace});
+                                    .grace = options.close_timeout});
   });
 }
 

@@ -171,7 +171,7 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanOptions& option
     return vk::VulkanBackend::make({.open = [wish] { return vk::open_device(wish); },
                                     .cache_folder = vk::cache_folder(),
                                     .static_budget = options.static_upload_budget,
-                                    .grace = options.closing_grace});
+                                    .grace = options.close_timeout});
   });
 }
 

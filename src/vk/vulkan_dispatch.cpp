@@ -194,7 +194,7 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
  private:
-  static constexpr std::size_t kMostRecorded = 4;
+  static constexpr std::size_t kMaxRecorded = 4;
   struct Recorded {
     std::vector<ResidentHandle> resources;
     std::shared_ptr<RecordedSequence> sequence;
@@ -268,7 +268,7 @@ class VulkanPipeline final : public CompiledPipeline {
     std::shared_ptr<RecordedSequence> recorded = std::move(made);
     const std::lock_guard lock(mutex_);
     recorded_.insert(recorded_.begin(), {step.resources, recorded});
-    if (recorded_.size() > kMostRecorded) recorded_.pop_back();
+    if (recorded_.size() > kMaxRecorded) recorded_.pop_back();
     return recorded;
   }
 

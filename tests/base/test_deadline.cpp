@@ -11,29 +11,30 @@ using namespace std::chrono_literals;
 
 TEST_CASE("a deadline is over when its time is, and never without one") {
   const Deadline never;
-  CHECK_FALSE(never.is_over());
-  CHECK(never.left() == std::chrono::nanoseconds::max());
+  CHECK_FALSE(never.has_expired());
+  CHECK(never.remaining() == std::chrono::nanoseconds::max());
   const Deadline later(1h);
-  CHECK_FALSE(later.is_over());
-  CHECK(later.left() > 59min);
-  CHECK(later.left() <= 1h);
+  CHECK_FALSE(later.has_expired());
+  CHECK(later.remaining() > 59min);
+  CHECK(later.remaining() <= 1h);
   for (const std::chrono::nanoseconds timeout : {0ns, -1ns, std::chrono::nanoseconds::min()}) {
     const Deadline over(timeout);
-    CHECK(over.is_over());
-    CHECK(over.left() == 0ns);
+    CHECK(over.has_expired());
+    CHECK(over.remaining() == 0ns);
   }
   const Deadline soon(1ms);
   std::this_thread::sleep_for(2ms);
-  CHECK(soon.is_over());
+  CHECK(soon.has_expired());
 }
 
 TEST_CASE("a timeout past the end of the clock never ends") {
   const auto room = std::chrono::steady_clock::time_point::max() - std::chrono::steady_clock::now();
   for (const std::chrono::nanoseconds timeout :
        {std::chrono::nanoseconds::max(), std::chrono::nanoseconds(room)}) {
-    CHECK(Deadline(timeout).left() == std::chrono::nanoseconds::max());
+    CHECK(Deadline(timeout).remaining() == std::chrono::nanoseconds::max());
   }
-  CHECK(Deadline(std::chrono::nanoseconds(room) - 1h).left() < std::chrono::nanoseconds::max());
+  CHECK(Deadline(std::chrono::nanoseconds(room) - 1h).remaining() <
+        std::chrono::nanoseconds::max());
 }
 
 TEST_CASE("no time at all is a timeout") {

@@ -22,13 +22,13 @@ std::string loops_of_program(std::string_view text, std::uint32_t budget,
   const ir::Program program = valid_program(text);
   codegen::GridFolding folding;
   folding.turns = context.turns;
-  const codegen::RunPlan runs =
-      codegen::plan_runs(program, program.entry(), ir::analyze_uniformity(program),
-                         context.turns > 1 ? std::optional(folding) : std::nullopt);
+  const codegen::RegionPlan regions =
+      codegen::plan_regions(program, program.entry(), ir::analyze_uniformity(program),
+                            context.turns > 1 ? std::optional(folding) : std::nullopt);
   codegen::Capabilities mask;
   mask.loop_budget = budget;
   const codegen::LoopPlan plan =
-      codegen::plan_loops(program, program.entry(), runs, context.turns, mask, context.taken);
+      codegen::plan_loops(program, program.entry(), regions, context.turns, mask, context.taken);
   std::string out;
   for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
     const ir::Node& node = program.node(id);
@@ -183,7 +183,7 @@ TEST_CASE("loops: a lane with several invocations makes the trips of all, and lo
   CHECK(loops_of(around, 189, {.turns = 2}) == "k 1, checked");
 }
 
-TEST_CASE("loops: a body that is cut into runs is not copied") {
+TEST_CASE("loops: a body that is cut into regions is not copied") {
   CHECK(loops_of("loop k in 0..10 { barrier; }", 6) == "k 2, fits");
   CHECK(loops_of("if local.x > 3 { return; } loop k in 0..10 { barrier; }", 6) == "k 1, checked");
   CHECK(loops_of("if local.x > 3 { return; } barrier; loop k in 0..10 { y[k] = 1; }", 6) ==

@@ -10,7 +10,7 @@ using namespace felsite::test;
 
 namespace {
 
-constexpr std::uint64_t kLeast = vk::kLeastImportedBytes;
+constexpr std::uint64_t kLeast = vk::kMinImportedBytes;
 
 // The program sees the last byte and one in between, so a wrong place or size shows; the word
 // beside it is a neighbour that must not come out in its place.

@@ -98,7 +98,7 @@ class RandomWork {
     const std::size_t offset = below(model_[buffer].size() + 1);
     const std::size_t left = model_[buffer].size() - offset;
     const bool to_the_end = below(4) == 0;
-    return {buffers_[buffer]->handle(), offset, to_the_end ? kToTheEnd : below(left + 1)};
+    return {buffers_[buffer]->handle(), offset, to_the_end ? kWholeSize : below(left + 1)};
   }
 
   void draw_step(std::vector<Step>& model, std::vector<ResidentStep>& steps) {
@@ -140,7 +140,7 @@ class RandomWork {
       const std::size_t buffer = draw_buffer();
       const std::size_t size = model_[buffer].size();
       const std::size_t offset = below(size / 4 + 1) * 4;
-      const std::uint64_t length = below(2) == 0 ? kToTheEnd : below((size - offset) / 4 + 1) * 4;
+      const std::uint64_t length = below(2) == 0 ? kWholeSize : below((size - offset) / 4 + 1) * 4;
       next.fills.push_back(
           {buffers_[buffer]->handle(), static_cast<std::byte>(random_()), offset, length});
       next.filled.push_back(buffer);

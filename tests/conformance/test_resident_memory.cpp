@@ -91,7 +91,7 @@ TEST_CASE("a buffer of no bytes") {
   must(tested().upload_resident_at(empty.handle(), 0, {}));
   must(tested().fill_resident(empty.handle(), std::byte{1}));
   CHECK(must(tested().download_resident_range(empty.handle(), 0, 0)).empty());
-  CHECK(must(tested().download_resident_range(empty.handle(), 0, kToTheEnd)).empty());
+  CHECK(must(tested().download_resident_range(empty.handle(), 0, kWholeSize)).empty());
   CHECK(code_of(tested().download_resident_range(empty.handle(), 1, 0)) == ErrorCode::BadInputs);
   CHECK(code_of(tested().upload_resident(empty.handle(), Bytes(1))) == ErrorCode::BadInputs);
 }
@@ -157,7 +157,7 @@ TEST_CASE("offsets and lengths near the end of all numbers do not wrap around") 
     CHECK(code_of(fill({.buffer = handle, .offset = offset, .length = 16})) ==
           ErrorCode::BadInputs);
     if (offset != 16) {
-      CHECK(code_of(tested().download_resident_range(handle, offset, kToTheEnd)) ==
+      CHECK(code_of(tested().download_resident_range(handle, offset, kWholeSize)) ==
             ErrorCode::BadInputs);
     }
   }
@@ -168,7 +168,7 @@ TEST_CASE("offsets and lengths near the end of all numbers do not wrap around") 
     CHECK(code_of(fill({.buffer = handle, .offset = 8, .length = length})) == ErrorCode::BadInputs);
   }
   CHECK(buffer.bytes() == pattern(16));
-  CHECK(must(tested().download_resident_range(handle, 16, kToTheEnd)).empty());
+  CHECK(must(tested().download_resident_range(handle, 16, kWholeSize)).empty());
 }
 
 TEST_CASE("fills: whole buffers of any size, and ranges of whole words") {
@@ -193,14 +193,14 @@ TEST_CASE("fills: whole buffers of any size, and ranges of whole words") {
   fills(4, 0, 0);
   fills(4, 4, 4);
   fills(12, 9, 9);  // to the end
-  fills(20, kToTheEnd, 1);
-  fills(0, kToTheEnd, 21);
+  fills(20, kWholeSize, 1);
+  fills(0, kWholeSize, 21);
 }
 
 TEST_CASE("fills that begin or end within a word are refused") {
   const OnDevice buffer(pattern(21));
   for (const auto& [offset, length] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {1, 4}, {2, kToTheEnd}, {4, 3}, {0, 2}, {18, 3}, {3, 0}}) {
+           {1, 4}, {2, kWholeSize}, {4, 3}, {0, 2}, {18, 3}, {3, 0}}) {
     INFO(offset);
     INFO(length);
     CHECK(code_of(fill({.buffer = buffer.handle(), .offset = offset, .length = length})) ==
@@ -214,7 +214,7 @@ TEST_CASE("downloads: whole, a range, into an allocation that is there") {
   const OnDevice buffer(contents);
   CHECK(must(tested().download_resident(buffer.handle())) == contents);
   CHECK(must(tested().download_resident_range(buffer.handle(), 3, 7)) == part(contents, 3, 7));
-  CHECK(must(tested().download_resident_range(buffer.handle(), 30, kToTheEnd)) ==
+  CHECK(must(tested().download_resident_range(buffer.handle(), 30, kWholeSize)) ==
         part(contents, 30, 7));
   Bytes out(100, std::byte{1});
   const std::byte* const memory = out.data();
@@ -231,8 +231,8 @@ TEST_CASE("ranges come in the caller's order, repeated and overlapping, of sever
   const OnDevice a(first);
   const OnDevice b(second);
   const std::vector<ResidentRange> ranges{
-      {a.handle(), 30, 10}, {b.handle(), 0, kToTheEnd}, {a.handle(), 1, 20}, {a.handle(), 30, 10},
-      {a.handle(), 10, 21}, {b.handle(), 9, 0},         {a.handle()},        {b.handle(), 8, 1}};
+      {a.handle(), 30, 10}, {b.handle(), 0, kWholeSize}, {a.handle(), 1, 20}, {a.handle(), 30, 10},
+      {a.handle(), 10, 21}, {b.handle(), 9, 0},          {a.handle()},        {b.handle(), 8, 1}};
   const std::vector<Bytes> expected{part(first, 30, 10),
                                     second,
                                     part(first, 1, 20),

@@ -283,7 +283,7 @@ TEST_CASE("loops are a tree with trips, launches and barriers counted") {
   CHECK(trips(body).first == 6u);
   // Two launches in each trip of either loop, and the last one.
   CHECK(e.launches == 3u * 2 + 6 * 2 + 1);
-  CHECK(e.host_knows_way);
+  CHECK(e.host_resolvable);
   // v and w are never alive together.
   REQUIRE(e.spills.size() == 2);
   CHECK(e.spill_words == 1);
@@ -297,7 +297,7 @@ TEST_CASE("branches are in the tree with their condition, and who decides it") {
       " if n[0] > 3 { x[i] = 1; gridsync; x[i] = x[7 - i]; } else { x[i] = 2; gridsync; x[i] = 3; }"
       " x[i] = x[i] + 1; }");
   CHECK(order(e.order) == "0 if n[0] > 3(1 2) else(3 4) 5");
-  CHECK(!e.host_knows_way);
+  CHECK(!e.host_resolvable);
   CHECK(e.order[1].on_device);
   CHECK(!e.segments[1].launches);
   CHECK(!e.traffic.split_up.bytes);

@@ -51,12 +51,12 @@ TEST_CASE("grid sync plan: one segment more than there are barriers in a row") {
     const GridSyncPlan plan = plan_of(body(text));
     CHECK(plan.segments.size() == barriers + 1);
     CHECK(plan.grid_syncs == barriers);
-    CHECK(plan.host_knows_way);
+    CHECK(plan.host_resolvable);
     for (std::uint32_t s = 0; s < plan.segments.size(); ++s) {
       const NextSegment& next = plan.segments[s].next;
       const bool is_last = s + 1 == plan.segments.size();
-      CHECK(next.kind == (is_last ? NextSegment::Kind::End : NextSegment::Kind::Go));
-      if (!is_last) CHECK(next.yes == s + 1);
+      CHECK(next.kind == (is_last ? NextSegment::Kind::End : NextSegment::Kind::Jump));
+      if (!is_last) CHECK(next.target == s + 1);
       CHECK_FALSE(plan.segments[s].empty);
     }
     text += " gridsync; " + step;
@@ -192,7 +192,7 @@ TEST_CASE(
   const GridSyncPlan plan =
       plan_of(body("x[0] = 1; loop k in 2..5 { x[k] = k; gridsync; if k == 3 { x[7] = k; gridsync; "
                    "} } x[1] = 2;"));
-  CHECK(plan.host_knows_way);
+  CHECK(plan.host_resolvable);
   CHECK(plan.trip_count == 1);
   REQUIRE(plan.forks.size() == 2);
   CHECK(plan.forks[0].is_loop);
@@ -208,8 +208,9 @@ TEST_CASE(
   CHECK(flat->size() == 6);
   CHECK_FALSE(dispatch::flatten(plan, {8, 8, 8}, {1, 1, 1}, 5).has_value());
 
-  CHECK_FALSE(plan_of(body("loop k in 0..y[0] { x[k] = 1; gridsync; }")).host_knows_way);
-  CHECK(plan_of(body("let n = len(y) / 2; loop k in 0..n { x[k] = 1; gridsync; }")).host_knows_way);
+  CHECK_FALSE(plan_of(body("loop k in 0..y[0] { x[k] = 1; gridsync; }")).host_resolvable);
+  CHECK(
+      plan_of(body("let n = len(y) / 2; loop k in 0..n { x[k] = 1; gridsync; }")).host_resolvable);
   const GridSyncPlan on_device =
       plan_of(body("loop k in 0..y[0] { x[k] = 1; gridsync; }"), {.store_choices = true});
   CHECK(has(on_device.segments[0], Kind::Choices));

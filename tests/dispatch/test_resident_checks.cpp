@@ -35,10 +35,10 @@ TEST_CASE("ranges inside a buffer are resolved") {
   check_range(3, 4, 10, 4);
   check_range(10, 0, 10, 0);
   check_range(0, 0, 0, 0);
-  check_range(0, kToTheEnd, 10, 10);
-  check_range(7, kToTheEnd, 10, 3);
-  check_range(10, kToTheEnd, 10, 0);
-  check_range(0, kToTheEnd, 0, 0);
+  check_range(0, kWholeSize, 10, 10);
+  check_range(7, kWholeSize, 10, 3);
+  check_range(10, kWholeSize, 10, 0);
+  check_range(0, kWholeSize, 0, 0);
   check_range(UINT64_MAX - 1, 1, UINT64_MAX, 1);
 }
 
@@ -47,10 +47,10 @@ TEST_CASE("ranges that leave a buffer are refused, also where their end wraps ar
        std::vector<std::array<std::uint64_t, 3>>{{0, 11, 10},
                                                  {10, 1, 10},
                                                  {11, 0, 10},
-                                                 {11, kToTheEnd, 10},
+                                                 {11, kWholeSize, 10},
                                                  {1, UINT64_MAX - 1, 10},
                                                  {UINT64_MAX, 1, 10},
-                                                 {UINT64_MAX, kToTheEnd, 10},
+                                                 {UINT64_MAX, kWholeSize, 10},
                                                  {UINT64_MAX - 4, 8, 10},
                                                  {1, 0, 0},
                                                  {2, UINT64_MAX - 1, UINT64_MAX - 1}}) {
@@ -65,17 +65,17 @@ TEST_CASE("fills begin at a word and end at one, or at the end of the buffer") {
   const auto fill = [](std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
     return resolve_fill({.offset = offset, .length = length}, size);
   };
-  CHECK(fill(0, kToTheEnd, 7)->length == 7);
+  CHECK(fill(0, kWholeSize, 7)->length == 7);
   CHECK(fill(4, 3, 7)->length == 3);
-  CHECK(fill(4, kToTheEnd, 7)->length == 3);
+  CHECK(fill(4, kWholeSize, 7)->length == 3);
   CHECK(fill(4, 4, 12)->length == 4);
   CHECK(fill(0, 0, 12)->length == 0);
-  CHECK(fill(0, kToTheEnd, 0)->length == 0);
-  CHECK(bad(fill(1, kToTheEnd, 7)).code == ErrorCode::BadInputs);
+  CHECK(fill(0, kWholeSize, 0)->length == 0);
+  CHECK(bad(fill(1, kWholeSize, 7)).code == ErrorCode::BadInputs);
   CHECK(bad(fill(0, 3, 7)).code == ErrorCode::BadInputs);
   CHECK(bad(fill(4, 2, 7)).code == ErrorCode::BadInputs);
   CHECK(bad(fill(2, 4, 12)).code == ErrorCode::BadInputs);
-  CHECK(bad(fill(8, kToTheEnd, 7)).code == ErrorCode::BadInputs);
+  CHECK(bad(fill(8, kWholeSize, 7)).code == ErrorCode::BadInputs);
   CHECK(bad(fill(UINT64_MAX - 3, 4, 12)).code == ErrorCode::BadInputs);
 }
 

@@ -34,7 +34,7 @@ std::string slots_text(const ir::Program& program, const dispatch::Values& value
   for (const SpilledValue& slot : values.slots) {
     const bool runs = slot.variable == SpilledValue::kRunning;
     text += fmt::format("; {} in {}word {}", runs ? "running" : program.var_name(slot.variable),
-                        slot.of_group ? "group " : "", slot.word);
+                        slot.per_workgroup ? "group " : "", slot.word);
     if (slot.bit != ir::kNone) text += fmt::format(" bit {}", slot.bit);
   }
   return text;

@@ -9,8 +9,9 @@ using dispatch::SpillRange;
 
 namespace {
 
-SpillRange alive(ir::Type type, std::uint32_t begin, std::uint32_t end, bool of_group = false) {
-  return {.variable = 0, .type = type, .begin = begin, .end = end, .of_group = of_group};
+SpillRange alive(ir::Type type, std::uint32_t begin, std::uint32_t end,
+                 bool per_workgroup = false) {
+  return {.variable = 0, .type = type, .begin = begin, .end = end, .per_workgroup = per_workgroup};
 }
 
 // "0 1.3 g0 | 2 + 1": the word of each value in the order given, with the bit of a bool and a "g"
@@ -21,7 +22,7 @@ std::string layout_of(std::vector<SpillRange> ranges) {
   REQUIRE(layout.slots.size() == ranges.size());
   std::vector<std::string> places(ranges.size());
   for (const SpilledValue& slot : layout.slots) {
-    places[slot.variable] = fmt::format("{}{}", slot.of_group ? "g" : "", slot.word);
+    places[slot.variable] = fmt::format("{}{}", slot.per_workgroup ? "g" : "", slot.word);
     if (slot.bit != ir::kNone) places[slot.variable] += fmt::format(".{}", slot.bit);
   }
   return fmt::format("{} | {} + {}", fmt::join(places, " "), layout.lane_words, layout.group_words);

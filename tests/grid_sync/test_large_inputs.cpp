@@ -8,7 +8,7 @@ using namespace felsite::test;
 
 namespace {
 
-constexpr std::uint32_t kLeast = vk::kLeastImportedBytes / 4;  // words
+constexpr std::uint32_t kLeast = vk::kMinImportedBytes / 4;  // words
 
 enum class Use : std::uint8_t { ReadOnly, OnlyRead, Written };
 

@@ -72,7 +72,7 @@ class Copying {
   }
 
   ir::Program run() {
-    copier.need_ops(from_.entry());
+    copier.collect_ops(from_.entry());
     copier.copy_ops();
     copier.nodes(from_.entry());
     return to_.finish(from_.name(), from_.workgroup_size(), from_.float_mode());
@@ -150,7 +150,7 @@ TEST_CASE("a copy of a built program has no places") {
 TEST_CASE("statements written in another way: leaves, and whole bodies") {
   const ir::Program program = parsed(around("b[0] = 1; loop i in 0..4 { b[i] = 2; } return;"));
   Copying copying(program);
-  copying.copier.instead = [&](ir::NodeId id) {
+  copying.copier.rewrite = [&](ir::NodeId id) {
     const ir::NodeKind kind = program.node(id).kind;
     if (kind != ir::NodeKind::Loop) return kind == ir::NodeKind::Return;
     copying.to().barrier(ir::Ordering::AcqRel);
@@ -162,7 +162,7 @@ TEST_CASE("statements written in another way: leaves, and whole bodies") {
 TEST_CASE("what stands in a statement's place stands at its line") {
   const ir::Program program = parsed(around("b[0] = 1;\nb[1] = 2;"));
   Copying copying(program);
-  copying.copier.instead = [&](ir::NodeId id) {
+  copying.copier.rewrite = [&](ir::NodeId id) {
     if (id != 1) return false;
     copying.to().barrier(ir::Ordering::AcqRel);
     return true;

@@ -50,7 +50,7 @@ std::string outcome(std::string_view text) {
 
 TEST_CASE("a text of the most bytes there may be is parsed, and one byte more is one finding") {
   std::string text = program("b[0] = 1;") + "//";
-  text.resize(ir::kMostTextBytes, 'x');
+  text.resize(ir::kMaxTextBytes, 'x');
   CHECK(ir::parse(text).has_value());
   text += 'x';
   const auto refused = ir::parse(text);

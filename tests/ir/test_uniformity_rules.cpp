@@ -54,14 +54,14 @@ TEST_CASE("uniformity: what differs between invocations") {
 
 TEST_CASE("uniformity: the finding names the expression that differs") {
   CHECK(first_message(around("if invocation.x < len(b) { gridsync; }")) ==
-        "Not every invocation of the grid comes here together: `invocation.x < len(b)` may differ "
+        "Not all invocations of the grid get here together: `invocation.x < len(b)` may differ "
         "between them.");
   CHECK(first_message(around("if n[0] == 1 { loop i in 0..local.x { if true { barrier; } } }")) ==
-        "Not every invocation of the workgroup comes here together: `local.x` may differ between "
+        "Not all invocations of the workgroup get here together: `local.x` may differ between "
         "them.");
   // The nearest one, of two.
   CHECK(first_message(around("if local.x == 1 { if invocation.x == 2 { barrier; } }")) ==
-        "Not every invocation of the workgroup comes here together: `invocation.x == 2` may differ "
+        "Not all invocations of the workgroup get here together: `invocation.x == 2` may differ "
         "between them.");
 }
 
@@ -193,11 +193,11 @@ TEST_CASE("uniformity: the message names the write that is to blame") {
     CHECK(text.find(part) != std::string::npos);
   };
   has("if x[0] == 1 { gridsync; }\nx[i + 1] = 2;",
-      "No barrier parts its `x[0]` from the store to `x[i + 1]` in line 3.");
+      "No barrier separates its `x[0]` from the store to `x[i + 1]` in line 3.");
   has("let v = x[2]; let w = v + 1; loop k in 0..w { gridsync; }\n\natomic_add(x[i], 1);",
-      "No barrier parts its `x[2]` from `atomic_add(x[i], 1)` in line 4.");
+      "No barrier separates its `x[2]` from `atomic_add(x[i], 1)` in line 4.");
   has("if s[0] == 1 { barrier; } async_load(s[0], x[0], 1, t); async_wait(t);",
-      "No barrier parts its `s[0]` from `async_wait(t)` in line 2.");
+      "No barrier separates its `s[0]` from `async_wait(t)` in line 2.");
   // Where no write is to blame there is nothing to add.
   CHECK(message("if i == 1 { gridsync; }").ends_with("may differ between them."));
 }

@@ -27,7 +27,7 @@ TEST_CASE("all_gather and reduce_scatter copy the source to the destination") {
   }
 }
 
-TEST_CASE("a collective is an act of the whole grid: it sees every write before it") {
+TEST_CASE("a collective concerns the whole grid: it sees every write before it") {
   const auto out = run(R"(program p workgroup(4) {
     output a: u32[16];
     output b: u32[16];

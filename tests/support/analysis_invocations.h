@@ -45,7 +45,7 @@ class Observer {
  private:
   static constexpr std::uint32_t kGroup = 4;
   static constexpr std::uint32_t kInvocations = 3 * kGroup;
-  static constexpr std::uint32_t kMostTrips = 3;
+  static constexpr std::uint32_t kMaxTrips = 3;
   // One row in one trip of the loops around it; `who` as a mask of invocations.
   struct Instance {
     std::uint32_t id = 0;
@@ -115,7 +115,7 @@ class Observer {
           return false;
       }
       if (node.kind == ir::NodeKind::Loop) {
-        for (std::uint64_t trip = 0; trip < kMostTrips && args[0] + trip < args[1]; ++trip) {
+        for (std::uint64_t trip = 0; trip < kMaxTrips && args[0] + trip < args[1]; ++trip) {
           vars_[node.ref] = args[0] + trip;
           if (!body(program_.then_body(id), mix(trips, 1000 + trip))) return false;
         }

@@ -46,14 +46,14 @@ inline std::string scope_word(const ir::Program& program, const dispatch::CutSco
 
 inline std::string next_text(const NextSegment& next) {
   switch (next.kind) {
-    case NextSegment::Kind::Go:
-      return fmt::format("{}", next.yes);
-    case NextSegment::Kind::If:
-      return fmt::format("if fork {}: {} else {}", next.fork, next.yes, next.no);
-    case NextSegment::Kind::Enter:
-      return fmt::format("enter fork {}: {} else {}", next.fork, next.yes, next.no);
-    case NextSegment::Kind::Again:
-      return fmt::format("again fork {}: {} else {}", next.fork, next.yes, next.no);
+    case NextSegment::Kind::Jump:
+      return fmt::format("{}", next.target);
+    case NextSegment::Kind::Branch:
+      return fmt::format("if fork {}: {} else {}", next.fork, next.target, next.else_target);
+    case NextSegment::Kind::EnterLoop:
+      return fmt::format("enter fork {}: {} else {}", next.fork, next.target, next.else_target);
+    case NextSegment::Kind::NextTrip:
+      return fmt::format("again fork {}: {} else {}", next.fork, next.target, next.else_target);
     case NextSegment::Kind::End:
       break;
   }

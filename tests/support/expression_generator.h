@@ -105,8 +105,8 @@ inline std::string ProgramGenerator::expression(Type type, unsigned depth) {
               "invocation.x",     "invocation.y",     "local.x",      "workgroup_id.x",
               "num_workgroups.x", "workgroup_size.x", "invocation.z", "n[1]"};
           const std::uint32_t id = below(8);
-          const bool of_group = id >= 2 && id <= 5;
-          made = kIds[one_group_fits_ && of_group ? 0 : id];
+          const bool per_workgroup = id >= 2 && id <= 5;
+          made = kIds[one_group_fits_ && per_workgroup ? 0 : id];
         } else if (subgroups_ && !constants_ && !in_op_) {
           made = subgroup(type, depth - 1);
         }

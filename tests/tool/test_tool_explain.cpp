@@ -145,7 +145,7 @@ TEST_CASE("explain --json has the whole explanation") {
   const json body = json::parse(outcome.out);
   for (const char* key :
        {"program",       "fingerprint", "device",      "route",    "reason",      "workgroup_size",
-        "grid",          "grid_reason", "assumptions", "notes",    "has_plan",    "host_knows_way",
+        "grid",          "grid_reason", "assumptions", "notes",    "has_plan",    "host_resolvable",
         "grid_barriers", "launches",    "buffers",     "segments", "order",       "spills",
         "spill_words",   "group_words", "kept",        "barriers", "convergence", "traffic"}) {
     CAPTURE(key);

@@ -155,7 +155,7 @@ TEST_CASE("a cache file of any size is no trouble: past the bound it is replaced
   const auto file = file_in(folder.path());
   const auto identity = vk::cache_identity(must(vk::open_device())->snapshot());
   write_good(file);
-  const off_t most = off_t{32} + off_t{vk::kMostPipelineCacheBytes};
+  const off_t most = off_t{32} + off_t{vk::kMaxPipelineCacheBytes};
   REQUIRE(truncate(file.c_str(), most) == 0);
   CHECK(vk::read_cache(file, identity).warning.find("the wrong length") != std::string::npos);
   REQUIRE(truncate(file.c_str(), most + 1) == 0);
@@ -169,10 +169,10 @@ TEST_CASE("a cache file of any size is no trouble: past the bound it is replaced
 TEST_CASE("no more is written than is read") {
   const ScratchFolder folder;
   const auto file = folder.path() / "cache.bin";
-  CHECK(vk::write_cache(file, "a", Bytes(vk::kMostPipelineCacheBytes)).empty());
-  CHECK(vk::read_cache(file, "a").data.size() == vk::kMostPipelineCacheBytes);
+  CHECK(vk::write_cache(file, "a", Bytes(vk::kMaxPipelineCacheBytes)).empty());
+  CHECK(vk::read_cache(file, "a").data.size() == vk::kMaxPipelineCacheBytes);
   const auto before = std::filesystem::last_write_time(file);
-  CHECK(vk::write_cache(file, "a", Bytes(vk::kMostPipelineCacheBytes + 1)).find("64 MiB") !=
+  CHECK(vk::write_cache(file, "a", Bytes(vk::kMaxPipelineCacheBytes + 1)).find("64 MiB") !=
         std::string::npos);
   CHECK(std::filesystem::last_write_time(file) == before);
   CHECK(files_in(folder.path()).size() == 1);

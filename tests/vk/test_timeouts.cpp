@@ -29,7 +29,7 @@ ir::ValidProgram slow_program() {
 }
 
 constexpr auto kTimeout = 20ms;
-constexpr auto kMostDelay = kTimeout + 1s;  // of the answer
+constexpr auto kMaxDelay = kTimeout + 1s;  // of the answer
 
 // Workgroups that take the device ten times as long.
 std::uint32_t too_many_groups(Backend& backend) {
@@ -65,7 +65,7 @@ template <class Call>
 Error late(Call call) {
   const auto begin = Clock::now();
   const auto result = call();
-  CHECK(Clock::now() - begin < kMostDelay);
+  CHECK(Clock::now() - begin < kMaxDelay);
   Error error = error_of(result);
   CHECK_MESSAGE(error.code == ErrorCode::Timeout, to_string(error));
   CHECK(error.context.vk_result == VK_TIMEOUT);

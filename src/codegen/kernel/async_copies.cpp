@@ -20,7 +20,7 @@ void AsyncCopies::declare() {
     copy.type = ir::info(program_.buffer(node.ref2).element).loaded;
     copy.is_pair = is_held_as_pair(e_, copy.type);
     copy.part_type = copy.is_pair ? e_.type_word() : e_.type_of(copy.type);
-    const bool persistent = plan_.runs.needed;
+    const bool persistent = plan_.regions.needed;
     copy.part_pointer = e_.module().type_pointer(
         persistent ? spv::StorageClass::Private : spv::StorageClass::Function, copy.part_type);
     const Id array = e_.module().type_array(copy.part_type, e_.word(node.extra).id());

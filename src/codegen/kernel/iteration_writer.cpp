@@ -84,10 +84,10 @@ void IterationWriter::begin() {
   buffers_.barrier();
 }
 
-// In a function, so that an invocation that returns from it comes to the next iteration; runs are
-// functions already.
+// In a function, so that an invocation that returns from it comes to the next iteration; regions
+// are functions already.
 Flow IterationWriter::write_iteration(OpenBlock block) {
-  if (plan_.runs.needed) return write_program_(std::move(block));
+  if (plan_.regions.needed) return write_program_(std::move(block));
   const Id iteration =
       e_.write_function("iteration", e_.type_void(), {}, [&](FunctionWriter& f, OpenBlock inside) {
         if (Flow end = write_program_(std::move(inside))) f.emit_return(std::move(*end));
@@ -173,7 +173,7 @@ Word IterationWriter::turn_of_changes() {
 // Trips that are counted may become more with the next iteration, so half of the budget is kept for
 // it.
 Flag IterationWriter::fits_another_iteration(Word ran) {
-  const std::uint32_t budget = std::min(e_.mask().loop_budget, kMostTrips);
+  const std::uint32_t budget = std::min(e_.mask().loop_budget, kMaxTrips);
   const Word cost = trips_.cost_of_iteration();
   const Word spent = ran * cost;
   e_.store(spent_, spent.id());

@@ -15,7 +15,7 @@ KernelWriter::KernelWriter(const KernelPart& kernel)
       copies_(kernel, variables_),
       traps_(kernel),
       trips_(kernel, variables_),
-      runs_(kernel, variables_, expressions_, traps_, trips_, statement_writer()) {}
+      regions_(kernel, variables_, expressions_, traps_, trips_, statement_writer()) {}
 
 WriteStatements KernelWriter::statement_writer() {
   return
@@ -48,8 +48,8 @@ Flow KernelWriter::write_entry(OpenBlock block) {
 // The program from its start to its end, once.
 Flow KernelWriter::write_program(OpenBlock block) {
   if (program_.facts().has_async) copies_.declare();
-  if (!plan_.runs.needed) return statements(std::move(block), plan_.nodes);
-  runs_.write(plan_.nodes);
+  if (!plan_.regions.needed) return statements(std::move(block), plan_.nodes);
+  regions_.write(plan_.nodes);
   return block;
 }
 
@@ -193,10 +193,10 @@ Flow KernelWriter::loop_trips(OpenBlock block, ir::NodeId id, Word from, Word to
   return flow;
 }
 
-// A run says to its caller that the invocation has returned.
+// A region says to its caller that the invocation has returned.
 void KernelWriter::leave(OpenBlock block) {
   trips_.count_open_loops();
-  if (plan_.runs.needed) {
+  if (plan_.regions.needed) {
     e_.function().emit_return(std::move(block), e_.flag(false).id);
   } else {
     e_.function().emit_return(std::move(block));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/kernel/async_copies.h"
-#include "codegen/kernel/run_writer.h"
+#include "codegen/kernel/region_writer.h"
 
 namespace felsite::codegen {
 
@@ -35,7 +35,7 @@ class KernelWriter : KernelPart {
   AsyncCopies copies_;
   TrapReports traps_;
   TripCounts trips_;
-  RunWriter runs_;
+  RegionWriter regions_;
 };
 
 }  // namespace felsite::codegen

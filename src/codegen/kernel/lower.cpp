@@ -33,7 +33,7 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
     plan.lanes = plan.folding->lanes;
     plan.turns = plan.folding->turns;
   }
-  plan.runs = plan_runs(program, plan.nodes, uniformity, plan.folding);
+  plan.regions = plan_regions(program, plan.nodes, uniformity, plan.folding);
   std::optional<std::uint32_t> taken = 0;  // of the loop budget
   if (segment.one_workgroup && segment.one_workgroup->iterations) {
     plan.iterations = plan_iterations(segment, mask);
@@ -42,13 +42,13 @@ Plan make_plan(const Segment& segment, const ir::UniformityMap& uniformity,
     taken = plan.iterations.trips_around * 2;  // before the first iteration, and behind it
     if (changed && program.buffer(*changed).count == 0) taken.reset();
   }
-  plan.loops = plan_loops(program, plan.nodes, plan.runs, plan.turns, mask, taken);
+  plan.loops = plan_loops(program, plan.nodes, plan.regions, plan.turns, mask, taken);
   plan.subgroups = has_native_subgroups(program, mask) ? Subgroups::Native : Subgroups::Emulated;
   plan.memory = memory_use(segment, plan.nodes);
   plan.zeroed = ir::buffers_to_zero(program, plan.nodes, plan.memory.workgroup_buffers);
   // The lowering's own workgroup memory is among what barriers order.
   const bool emulated = program.facts().has_subgroup_ops && plan.subgroups == Subgroups::Emulated;
-  plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.runs.needed || emulated;
+  plan.memory.workgroup_memory = plan.memory.workgroup_memory || plan.regions.needed || emulated;
   plan.memory.one_subgroup = is_one_subgroup(segment, plan, mask);
   plan.iterations.changes = choose_change_check(segment, plan.memory);
   return plan;

@@ -23,11 +23,11 @@ void TrapReports::report(std::string_view tag, Word address) {
 
 void TrapReports::write_barrier(ir::NodeId id) {
   buffers_.barrier();
-  if (plan_.runs.cut[id]) close_reports();
+  if (plan_.regions.cut[id]) close_reports();
 }
 
 void TrapReports::end_segment_at(ir::NodeId id) {
-  if (!plan_.runs.cut[id] || !trapped_in_segment_) return;
+  if (!plan_.regions.cut[id] || !trapped_in_segment_) return;
   buffers_.barrier();
   close_reports();
 }

@@ -24,7 +24,7 @@ class TrapReports : KernelPart {
   // Writes the second way of a branch: traps in the first one are not ahead of it.
   template <class Body>
   void write_otherwise(ir::NodeId id, Body body) {
-    const bool trapped = plan_.runs.cut[id] && std::exchange(trapped_in_segment_, false);
+    const bool trapped = plan_.regions.cut[id] && std::exchange(trapped_in_segment_, false);
     body();
     trapped_in_segment_ = trapped_in_segment_ || trapped;
   }

@@ -3,7 +3,7 @@
 namespace felsite::codegen {
 namespace {
 
-Word capped(Word cost) { return min(cost, cost.emitter->word(kMostTrips)); }
+Word capped(Word cost) { return min(cost, cost.emitter->word(kMaxTrips)); }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void TripCounts::share() {
 }
 
 Word TripCounts::cost_of_iteration() {
-  if (plan_.iterations.one_each) return e_.word(kMostTrips);
+  if (plan_.iterations.one_each) return e_.word(kMaxTrips);
   // Each phase is a trip of a loop over the invocations of a lane.
   const std::uint32_t last_run = plan_.turns > 1 ? plan_.turns + 1 : 0;
   Word cost = capped(cost_of(plan_.nodes, false) + last_run);
@@ -65,13 +65,13 @@ Word TripCounts::cost_of_iteration() {
   return capped(cost + plan_.iterations.trips_around);
 }
 
-// In a run, or around runs: each of them is for all invocations of a lane.
-Word TripCounts::cost_of(ir::NodeRange range, bool in_run) {
+// In a region, or around regions: each of them is for all invocations of a lane.
+Word TripCounts::cost_of(ir::NodeRange range, bool in_region) {
   Word cost = e_.word(0);
   for (ir::NodeId id = range.begin; id < range.end; id = program_.node(id).end) {
-    const bool is_cut = plan_.runs.has_barrier[id];
-    if (in_run || plan_.turns == 1) {
-      cost = capped(cost + cost_of_node(id, in_run));
+    const bool is_cut = plan_.regions.has_barrier[id];
+    if (in_region || plan_.turns == 1) {
+      cost = capped(cost + cost_of_node(id, in_region));
     } else if (is_cut) {
       cost = capped(cost + cost_of_node(id, false) + kTurnLoops * (plan_.turns + 1));
     } else {
@@ -81,12 +81,12 @@ Word TripCounts::cost_of(ir::NodeRange range, bool in_run) {
   return cost;
 }
 
-Word TripCounts::cost_of_node(ir::NodeId id, bool in_run) {
-  const std::uint32_t turns = in_run ? 1 : plan_.turns;
+Word TripCounts::cost_of_node(ir::NodeId id, bool in_region) {
+  const std::uint32_t turns = in_region ? 1 : plan_.turns;
   const Word own = capped(e_.word(plan_.iterations.hidden_trips[id]) * turns);
-  const Word body = cost_of(program_.then_body(id), in_run);
+  const Word body = cost_of(program_.then_body(id), in_region);
   if (program_.node(id).kind != ir::NodeKind::Loop) {
-    return capped(own + capped(body + cost_of(program_.else_body(id), in_run)));
+    return capped(own + capped(body + cost_of(program_.else_body(id), in_region)));
   }
   return capped(own + capped(trips_of_loop(id) * capped(body + 1U)) + 1U);
 }

@@ -51,8 +51,8 @@ class TripCounts : KernelPart {
     Word index;
   };
 
-  Word cost_of(ir::NodeRange range, bool in_run);
-  Word cost_of_node(ir::NodeId id, bool in_run);
+  Word cost_of(ir::NodeRange range, bool in_region);
+  Word cost_of_node(ir::NodeId id, bool in_region);
   Word trips_of_loop(ir::NodeId id);
 
   Variables& variables_;

@@ -67,7 +67,7 @@ Operand Variables::read(ir::VarId variable) {
 
 void Variables::bind(ir::VarId variable, Operand operand) {
   const ir::Variable& declared = program_.var(variable);
-  const bool persistent = plan_.runs.persistent[variable];
+  const bool persistent = plan_.regions.persistent[variable];
   // A literal is the same in every function.
   if (!declared.assigned && (!persistent || operand.literal)) {
     bound_[variable] = std::move(operand);
@@ -82,7 +82,7 @@ void Variables::bind(ir::VarId variable, Operand operand) {
 }
 
 void Variables::bind_for_all_turns(ir::VarId variable, Word value) {
-  if (plan_.turns == 1 || !plan_.runs.persistent[variable]) {
+  if (plan_.turns == 1 || !plan_.regions.persistent[variable]) {
     return bind(variable, {Type::U32, value});
   }
   Slot& slot = slots_[variable];

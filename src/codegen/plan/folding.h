@@ -23,7 +23,7 @@ struct GridFolding {
   Word number(Word lane, Word turn) const { return turn * lanes + lane; }
 };
 
-inline constexpr std::uint32_t kMostTurns = 8;
+inline constexpr std::uint32_t kMaxTurns = 8;
 
 // The lanes that a folded grid can have on the device.
 std::uint32_t most_lanes(const DeviceLimits& limits);

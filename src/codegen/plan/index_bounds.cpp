@@ -339,12 +339,12 @@ class Prover {
   }
 
   // Few facts matter at any place; a bound on them keeps the whole linear.
-  static constexpr std::size_t kMostFacts = 64;
+  static constexpr std::size_t kMaxFacts = 64;
   void know(BelowLength fact) {
-    if (below_.size() < kMostFacts) below_.push_back(fact);
+    if (below_.size() < kMaxFacts) below_.push_back(fact);
   }
   void know(Narrowed fact) {
-    if (narrowed_.size() < kMostFacts) narrowed_.push_back(fact);
+    if (narrowed_.size() < kMaxFacts) narrowed_.push_back(fact);
   }
 
   struct VarFacts {

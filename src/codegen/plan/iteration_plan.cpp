@@ -12,7 +12,7 @@ using ir::NodeId;
 using ir::NodeKind;
 
 // Each takes a word of workgroup memory, which is read after each iteration.
-constexpr std::uint32_t kMostCounted = 64;
+constexpr std::uint32_t kMaxCounted = 64;
 
 bool has_literal_bounds(const ir::Program& program, NodeId loop) {
   return std::ranges::all_of(program.expressions(loop), [&](ir::ExprId bound) {
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> find_hidden_trips(const ir::Program& program,
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
     const ir::Node& node = program.node(id);
     if (node.kind == NodeKind::AsyncWait) trips[id] += trips_of_tag[node.name];
-    capped[id] = static_cast<std::uint32_t>(std::min<std::uint64_t>(trips[id], kMostTrips));
+    capped[id] = static_cast<std::uint32_t>(std::min<std::uint64_t>(trips[id], kMaxTrips));
   }
   return capped;
 }
@@ -66,7 +66,7 @@ IterationPlan plan_iterations(const Segment& segment, const Capabilities& mask) 
         program.node(id).kind == NodeKind::Loop && !has_literal_bounds(program, id);
     if (unknown) plan.counted[id] = ++plan.counted_loops;
   }
-  if (plan.counted_loops > kMostCounted) {
+  if (plan.counted_loops > kMaxCounted) {
     plan.one_each = true;
     plan.counted_loops = 0;
   }
@@ -83,7 +83,7 @@ std::uint32_t trips_around_iteration(const Segment& segment, std::uint32_t lanes
     const bool is_changed = segment.one_workgroup->iterations->changed == id;
     if (is_changed && buffer.count > lanes) trips += shared_trips(buffer.count, lanes);
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(trips, kMostTrips));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(trips, kMaxTrips));
 }
 
 ChangeCheck choose_change_check(const Segment& segment, const MemoryUse& memory) {

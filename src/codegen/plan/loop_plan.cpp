@@ -14,8 +14,8 @@ namespace {
 using ir::NodeId;
 using ir::NodeKind;
 
-constexpr std::uint64_t kMostRows = 4096;  // of an unrolled body
-constexpr double kTooManyTimes = 1e18;
+constexpr std::uint64_t kMaxRows = 4096;  // of an unrolled body
+constexpr double kUncountable = 1e18;
 
 struct Loop {
   NodeId node;
@@ -41,10 +41,10 @@ std::uint64_t rows_of(const ir::Program& program, ir::NodeRange body) {
 
 class Budget {
  public:
-  Budget(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs, std::uint32_t turns,
-         std::uint32_t trips, std::optional<std::uint32_t> taken)
+  Budget(const ir::Program& program, ir::NodeRange nodes, const RegionPlan& regions,
+         std::uint32_t turns, std::uint32_t trips, std::optional<std::uint32_t> taken)
       : program_(program),
-        runs_(runs),
+        regions_(regions),
         turns_(turns),
         trips_(trips),
         taken_(taken.value_or(0)),
@@ -69,7 +69,7 @@ class Budget {
       const ir::Node& node = program_.node(id);
       double around = 1;
       if (!open.empty()) around = times_in(loops_[open.back()]);
-      if (runs_.has_barrier[id]) cut_ = std::min(cut_ + around, kTooManyTimes);
+      if (regions_.has_barrier[id]) cut_ = std::min(cut_ + around, kUncountable);
       if (node.kind != NodeKind::Loop) continue;
       const auto from = literal(program_, node.args[0]);
       const auto to = literal(program_, node.args[1]);
@@ -83,7 +83,7 @@ class Budget {
   }
 
   static double times_in(const Loop& loop) {
-    return std::min(loop.around * loop.count, kTooManyTimes);
+    return std::min(loop.around * loop.count, kUncountable);
   }
 
   bool has_hidden_loops() const {
@@ -124,9 +124,9 @@ class Budget {
       for (Loop& loop : loops_) {
         const std::uint32_t copies = plan_.unrolled[loop.node];
         // A body that is cut at its barriers cannot be copied.
-        const bool is_cut = runs_.needed && runs_.has_barrier[loop.node];
+        const bool is_cut = regions_.needed && regions_.has_barrier[loop.node];
         const bool can = loop.innermost && !is_cut && copies * 2 <= loop.count &&
-                         copies * 2 * loop.rows <= kMostRows;
+                         copies * 2 * loop.rows <= kMaxRows;
         if (can && (most == nullptr || trips_of(loop) > trips_of(*most))) most = &loop;
       }
       if (most == nullptr) return;
@@ -135,7 +135,7 @@ class Budget {
   }
 
   const ir::Program& program_;
-  const RunPlan& runs_;
+  const RegionPlan& regions_;
   std::uint32_t turns_;
   std::uint32_t trips_;
   std::uint32_t taken_;
@@ -147,11 +147,11 @@ class Budget {
 
 }  // namespace
 
-LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
+LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RegionPlan& regions,
                     std::uint32_t turns, const Capabilities& mask,
                     std::optional<std::uint32_t> taken) {
   if (mask.loop_budget == 0) return {std::vector(program.nodes().size(), 1U), false, false};
-  return Budget(program, nodes, runs, turns, mask.loop_budget, taken).plan();
+  return Budget(program, nodes, regions, turns, mask.loop_budget, taken).plan();
 }
 
 bool has_uncounted_loops(const ir::Program& program) {

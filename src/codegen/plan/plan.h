@@ -19,20 +19,21 @@ struct IndexBounds {
 IndexBounds prove_indices(const ir::Program& program, ir::NodeRange nodes,
                           const Capabilities& mask);
 
-// How all invocations of a workgroup reach each barrier although some have returned. A run is a
+// How all invocations of a workgroup reach each barrier although some have returned. A region is a
 // stretch of statements between two barriers.
-struct RunPlan {
+struct RegionPlan {
   bool needed = false;
   std::vector<bool> has_barrier;  // by NodeId: it is a barrier, or contains one
-  std::vector<bool> persistent;   // by VarId: read outside the run that declares it
+  std::vector<bool> persistent;   // by VarId: read outside the region that declares it
   // By NodeId: a grid barrier, or an If or Loop around one, in a program that traps. Segments end
   // there, and a trap in an earlier one takes precedence.
   std::vector<bool> cut;
 };
 // A folded grid has several workgroups in the one that runs, and may have several invocations in a
-// lane, which need runs even without barriers.
-RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity, const std::optional<GridFolding>& folding);
+// lane, which need regions even without barriers.
+RegionPlan plan_regions(const ir::Program& program, ir::NodeRange nodes,
+                        const ir::UniformityMap& uniformity,
+                        const std::optional<GridFolding>& folding);
 
 // How loops keep within a driver's loop budget.
 struct LoopPlan {
@@ -41,11 +42,11 @@ struct LoopPlan {
   bool counts_on_size = false;          // the plan assumes the size of the workgroup
 };
 // `turns`: invocations of a lane. `taken`: the trips of the budget that other loops need, if known.
-LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RunPlan& runs,
+LoopPlan plan_loops(const ir::Program& program, ir::NodeRange nodes, const RegionPlan& regions,
                     std::uint32_t turns, const Capabilities& mask,
                     std::optional<std::uint32_t> taken);
-// The most loops over the turns of a lane that a construct with a barrier adds: for the runs before
-// and behind it, for one in each of its bodies, and for its condition or bounds.
+// The most loops over the turns of a lane that a construct with a barrier adds: for the regions
+// before and behind it, for one in each of its bodies, and for its condition or bounds.
 inline constexpr std::uint32_t kTurnLoops = 5;
 // Whether it has loops whose trip counts do not follow from the nodes of the entry.
 bool has_uncounted_loops(const ir::Program& program);
@@ -62,7 +63,7 @@ enum class ChangeCheck : std::uint8_t {
 };
 
 // Costs in loop trips stop here: no budget reaches it, and a product of two is a word still.
-inline constexpr std::uint32_t kMostTrips = UINT16_MAX;
+inline constexpr std::uint32_t kMaxTrips = UINT16_MAX;
 
 // Many iterations in one dispatch, and how many of them a driver with a loop budget may run.
 struct IterationPlan {
@@ -93,7 +94,7 @@ struct Plan {
   IndexBounds bounds;
   LoopPlan loops;
   IterationPlan iterations;
-  RunPlan runs;
+  RegionPlan regions;
   MemoryUse memory;
   std::vector<ir::BufferId> zeroed;
   Subgroups subgroups = Subgroups::Native;

@@ -63,11 +63,12 @@ class Requirements {
   Result<void> check_folded_limits() const {
     if (!plan_.memory.workgroup_buffers.empty()) {
       return std::unexpected(base::unsupported(
-          fmt::format("The grid cannot run as one workgroup: `{}` is memory of each of its own.",
-                      program_.buffer(plan_.memory.workgroup_buffers[0]).name),
+          fmt::format(
+              "The grid cannot run as one workgroup: each of its workgroups has its own `{}`.",
+              program_.buffer(plan_.memory.workgroup_buffers[0]).name),
           "run the grid in another form.", program_.name()));
     }
-    const std::uint64_t available = std::uint64_t{most_lanes(mask_.limits)} * kMostTurns;
+    const std::uint64_t available = std::uint64_t{most_lanes(mask_.limits)} * kMaxTurns;
     if (plan_.folding->invocations > available) {
       return std::unexpected(base::over_limit("invocations for its grid as one workgroup",
                                               plan_.folding->invocations, available,
@@ -87,7 +88,7 @@ class Requirements {
     const bool of_grid = ir::is_grid_sync(node);
     if (node.kind == NodeKind::Barrier && !of_grid && plan_.folding) {
       return refuse_node(
-          "The grid cannot run as one workgroup: this barrier is for each of its own",
+          "The grid cannot run as one workgroup: this barrier is for one of its workgroups",
           "run the grid in another form.");
     }
     if (of_grid && !is_one_workgroup_) {

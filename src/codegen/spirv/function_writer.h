@@ -152,10 +152,11 @@ Flow FunctionWriter::branch(OpenBlock block, Id condition, bool has_else, Then t
   const Id else_block = has_else ? module_.new_id() : merge;
   fork_to(merge, condition, then_block, else_block);
   block.consume();
-  const bool first_comes_out = write_block(then_block, merge, then);
-  const bool comes_out = !has_else || write_block(else_block, merge, otherwise) || first_comes_out;
+  const bool then_falls_through = write_block(then_block, merge, then);
+  const bool falls_through =
+      !has_else || write_block(else_block, merge, otherwise) || then_falls_through;
   begin(merge);
-  if (comes_out) return OpenBlock();
+  if (falls_through) return OpenBlock();
   body_.add(spv::Op::OpUnreachable, {});
   return std::nullopt;
 }

@@ -107,11 +107,11 @@ Result<void> Backend::fill_resident(ResidentHandle buffer, std::byte value) {
 }
 
 Result<Bytes> Backend::download_resident(ResidentHandle buffer) {
-  return download_resident_range(buffer, 0, kToTheEnd);
+  return download_resident_range(buffer, 0, kWholeSize);
 }
 
 Result<void> Backend::download_resident_into(ResidentHandle buffer, Bytes& out) {
-  return download_resident_range_into(buffer, 0, kToTheEnd, out);
+  return download_resident_range_into(buffer, 0, kWholeSize, out);
 }
 
 Result<Bytes> Backend::download_resident_range(ResidentHandle buffer, std::uint64_t offset,

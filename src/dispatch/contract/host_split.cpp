@@ -94,7 +94,7 @@ class HostSplit {
   Result<void> make_plan() {
     GridSyncOptions options{.many_iterations = bound_ > 1, .words_per_spill = words_per_spill_};
     auto cut = plan_grid_sync(program_, options);
-    if (cut && !cut->host_knows_way) {
+    if (cut && !cut->host_resolvable) {
       options.store_choices = true;
       cut = plan_grid_sync(program_, options);
     }
@@ -190,10 +190,11 @@ class HostSplit {
       at = walk.next(before, choices_);
       // Cleared after use: where all invocations have returned, nobody stores a choice, and zeros
       // take no branch.
-      const NextSegment& way = plan_.segments[before].next;
-      const bool forks = way.kind == NextSegment::Kind::If || way.kind == NextSegment::Kind::Enter;
-      if (forks && !plan_.host_knows_way) {
-        std::fill_n(choices_.begin() + plan_.forks[way.fork].choice, 2, 0u);
+      const NextSegment& next = plan_.segments[before].next;
+      const bool forks =
+          next.kind == NextSegment::Kind::Branch || next.kind == NextSegment::Kind::EnterLoop;
+      if (forks && !plan_.host_resolvable) {
+        std::fill_n(choices_.begin() + plan_.forks[next.fork].choice, 2, 0u);
       }
     }
     if (launched > 1) count(Counter::GridSyncPoints, launched - 1);
@@ -206,7 +207,7 @@ class HostSplit {
     if (found == added_.end()) found = added_.insert(added_.end(), {buffer, {}});
     Bytes& bytes = found->bytes;
     if (buffer.kind == Kind::Spill) bytes.resize(sizes_.spills[buffer.source]);
-    if (buffer.kind == Kind::GroupSpill) bytes.resize(sizes_.group_spill);
+    if (buffer.kind == Kind::WorkgroupSpill) bytes.resize(sizes_.workgroup_spill);
     if (buffer.kind == Kind::Kept) {
       const auto place = std::ranges::find(plan_.kept, buffer.source) - plan_.kept.begin();
       const std::uint64_t element = ir::info(program_.buffer(buffer.source).element).bytes;
@@ -236,7 +237,7 @@ class HostSplit {
     config.grid_override = grid_;
     config.profile = config_.profile;
     config.label = config_.label.empty() ? std::string(segment.program.name()) : config_.label;
-    if (config_.timeout) config.timeout = deadline_.left();
+    if (config_.timeout) config.timeout = deadline_.remaining();
     auto timing = [&] {
       const PartOfDispatch part;
       return runner_.run(segment.program, inputs, slots_, config);
@@ -340,7 +341,7 @@ Result<KeptSizes> size_split(const SplitParts& parts, const Extent3& grid,
       base::out_of_memory(
           fmt::format("The host split needs {} of host memory for results and for what it hands on "
                       "between segments, and {} are available.",
-                      base::in_bytes(needed), limits.memory),
+                      base::bytes_text(needed), limits.memory),
           "use a smaller grid, keep fewer values across grid barriers, or leave the form "
           "to the backend.",
           parts.plan.program.name()),

@@ -75,10 +75,10 @@ Result<void> check_resident_config(const ir::Program& program, const DispatchCon
 Result<ByteRange> resolve_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
   const bool begins_inside = offset <= size;
   const std::uint64_t left = begins_inside ? size - offset : 0;
-  if (begins_inside && length == kToTheEnd) return ByteRange{offset, left};
+  if (begins_inside && length == kWholeSize) return ByteRange{offset, left};
   if (begins_inside && length <= left) return ByteRange{offset, length};
   Error error = bad_inputs(
-      length == kToTheEnd
+      length == kWholeSize
           ? fmt::format("A range that begins at byte {} does not lie in a buffer of {} bytes.",
                         offset, size)
           : fmt::format("{} bytes from byte {} on do not lie in a buffer of {} bytes.", length,

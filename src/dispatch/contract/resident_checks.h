@@ -32,7 +32,7 @@ struct ByteRange {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
-// The range in a buffer of `size` bytes, with kToTheEnd resolved; BadInputs if it does not lie in
+// The range in a buffer of `size` bytes, with kWholeSize resolved; BadInputs if it does not lie in
 // the buffer. Safe against overflow.
 Result<ByteRange> resolve_range(std::uint64_t offset, std::uint64_t length, std::uint64_t size);
 Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size);

@@ -60,7 +60,7 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
   bool converged = false;
   while (iterations < bound && !converged) {
     SubmissionConfig how{.profile = config.profile, .label = config.label};
-    if (config.timeout) how.timeout = deadline.left();
+    if (config.timeout) how.timeout = deadline.remaining();
     auto timing =
         submit_resident({.fills = cleared, .prefix = {&step, 1}, .reads = looked_at}, after, how);
     if (!timing) {

@@ -68,8 +68,8 @@ void StaticUploadCache::unpin(Entries::iterator entry) {
   kept_bytes_ += entry->key.size;
   kept_.splice(kept_.begin(), held_, entry);
   // Empty buffers fit any budget, but must not accumulate without end.
-  constexpr std::size_t kMostKept = 65536;
-  while (kept_bytes_ > budget_ || kept_.size() > kMostKept) free_least_recent();
+  constexpr std::size_t kMaxKept = 65536;
+  while (kept_bytes_ > budget_ || kept_.size() > kMaxKept) free_least_recent();
 }
 
 void StaticUploadCache::take(Taken& taken, std::string_view domain,

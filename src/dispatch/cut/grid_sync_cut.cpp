@@ -100,7 +100,7 @@ class Cutter {
   }
 
   static NextSegment go_to(std::uint32_t segment) {
-    return {.kind = NextSegment::Kind::Go, .yes = segment, .no = segment};
+    return {.kind = NextSegment::Kind::Jump, .target = segment, .else_target = segment};
   }
 
   struct Arm {
@@ -130,11 +130,12 @@ class Cutter {
     std::optional<Arm> otherwise;
     if (!program_.else_body(id).empty()) otherwise = arm({id, true}, program_.else_body(id));
     const std::uint32_t after = begin_segment();
-    const std::uint32_t no = otherwise ? otherwise->first : after;
+    const std::uint32_t else_target = otherwise ? otherwise->first : after;
     using Kind = NextSegment::Kind;
-    cut_.segments[before].next = {is_loop ? Kind::Enter : Kind::If, then.first, no, fork};
+    cut_.segments[before].next = {is_loop ? Kind::EnterLoop : Kind::Branch, then.first, else_target,
+                                  fork};
     cut_.segments[then.last].next =
-        is_loop ? NextSegment{Kind::Again, then.first, after, fork} : go_to(after);
+        is_loop ? NextSegment{Kind::NextTrip, then.first, after, fork} : go_to(after);
     if (otherwise) cut_.segments[otherwise->last].next = go_to(after);
   }
 

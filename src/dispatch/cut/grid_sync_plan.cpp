@@ -125,8 +125,8 @@ class KeptMemory {
     for (std::uint32_t s = 0; s < cut.segments.size(); ++s) {
       const NextSegment& next = cut.segments[s].next;
       if (next.kind == NextSegment::Kind::End) continue;
-      before_[next.yes].push_back(s);
-      if (next.no != next.yes) before_[next.no].push_back(s);
+      before_[next.target].push_back(s);
+      if (next.else_target != next.target) before_[next.else_target].push_back(s);
     }
     for (BufferId id = 0; id < program.buffers().size(); ++id) {
       if (program.buffer(id).access == ir::Access::Workgroup) follow(id);
@@ -157,7 +157,7 @@ class KeptMemory {
       const NextSegment& next = cut_.segments[open.back()].next;
       open.pop_back();
       if (next.kind == NextSegment::Kind::End) continue;
-      for (const std::uint32_t to : {next.yes, next.no}) {
+      for (const std::uint32_t to : {next.target, next.else_target}) {
         if (behind[to]) continue;
         behind[to] = true;
         open.push_back(to);
@@ -325,7 +325,7 @@ class Planner {
     };
     const NextSegment& next = cut_.segments[s].next;
     const bool decides =
-        next.kind == NextSegment::Kind::If || next.kind == NextSegment::Kind::Enter;
+        next.kind == NextSegment::Kind::Branch || next.kind == NextSegment::Kind::EnterLoop;
     bool acts = !std::ranges::all_of(effects.writes, is_shared) ||
                 !std::ranges::all_of(effects.atomics, is_shared) ||
                 !values_.segments[s].stored.empty() || !kept_[s].saved.empty() ||
@@ -368,7 +368,7 @@ class Planner {
     plan_.kept.erase(std::unique(plan_.kept.begin(), plan_.kept.end()), plan_.kept.end());
     for (const GridFork& fork : cut_.forks) {
       for (const ir::ExprId root : program_.expressions(fork.node)) {
-        plan_.host_knows_way = plan_.host_knows_way && host_can_evaluate(program_, values_, root);
+        plan_.host_resolvable = plan_.host_resolvable && host_can_evaluate(program_, values_, root);
       }
     }
   }
@@ -397,8 +397,8 @@ std::string_view to_string(SegmentBuffer::Kind kind) {
       return "choices";
     case SegmentBuffer::Kind::Spill:
       return "spill";
-    case SegmentBuffer::Kind::GroupSpill:
-      return "group spill";
+    case SegmentBuffer::Kind::WorkgroupSpill:
+      return "workgroup spill";
     case SegmentBuffer::Kind::Kept:
       return "kept";
     case SegmentBuffer::Kind::Changed:

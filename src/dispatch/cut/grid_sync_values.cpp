@@ -20,10 +20,10 @@ constexpr std::uint32_t kNoWriter = std::numeric_limits<std::uint32_t>::max();
 
 // A chain of variables may be long, and every later segment would recompute all of it: the plan
 // would grow with the square of the program's size. Beyond this many a value is spilled.
-constexpr std::uint32_t kMostRecomputed = 256;
+constexpr std::uint32_t kMaxRecomputed = 256;
 // The same for conditions on which invocations return. Beyond this many, a spilled bit says which
 // invocations still run.
-constexpr std::size_t kMostGuards = 64;
+constexpr std::size_t kMaxGuards = 64;
 
 // Inclusive numbers of the segments of a loop.
 struct Span {
@@ -94,9 +94,9 @@ class Analysis {
     for (std::uint32_t s = 0; s < cut_.segments.size(); ++s) {
       const NextSegment& next = cut_.segments[s].next;
       if (next.kind == NextSegment::Kind::End) continue;
-      found_[next.yes].before.push_back(s);
-      if (next.no != next.yes) found_[next.no].before.push_back(s);
-      if (next.kind == NextSegment::Kind::Again) loops_[next.fork] = {next.yes, s};
+      found_[next.target].before.push_back(s);
+      if (next.else_target != next.target) found_[next.else_target].before.push_back(s);
+      if (next.kind == NextSegment::Kind::NextTrip) loops_[next.fork] = {next.target, s};
     }
   }
 
@@ -154,7 +154,7 @@ class Analysis {
     }
     const NextSegment& next = cut_.segments[s].next;
     const bool decides =
-        next.kind == NextSegment::Kind::If || next.kind == NextSegment::Kind::Enter;
+        next.kind == NextSegment::Kind::Branch || next.kind == NextSegment::Kind::EnterLoop;
     if (forks_decide_ && decides) uses(s, cut_.forks[next.fork].node);
     std::ranges::sort(found_[s].killed);
   }
@@ -186,7 +186,7 @@ class Analysis {
     earliest_[node.ref] = s;
     limit_[node.ref] = limit_of(node.args[0], earliest_[node.ref]);
     parts_[node.ref] = parts_of(node.args[0]);
-    const bool is_long = parts_[node.ref] > kMostRecomputed;
+    const bool is_long = parts_[node.ref] > kMaxRecomputed;
     if (program_.var(node.ref).assigned || is_long) limit_[node.ref] = 0;
   }
 
@@ -196,7 +196,7 @@ class Analysis {
     for (const ExprId row : program_.rows(root)) {
       const ir::Expr& expr = program_.expr(row);
       const bool counts = expr.kind == ExprKind::Var && values_.trip_of[expr.ref] == kNone;
-      if (counts) parts = std::min(parts + parts_[expr.ref], kMostRecomputed + 1);
+      if (counts) parts = std::min(parts + parts_[expr.ref], kMaxRecomputed + 1);
     }
     return parts;
   }
@@ -255,7 +255,7 @@ class Analysis {
       const bool is_last = cut_.segments[s].next.kind == NextSegment::Kind::End;
       if (!is_last && !found_[s].returns.empty()) values_.tracks_running = true;
     }
-    if (values_.guards.size() > kMostGuards) values_.tracks_running = true;
+    if (values_.guards.size() > kMaxGuards) values_.tracks_running = true;
     if (values_.tracks_running) values_.guards.clear();
     for (Values::Guard& guard : values_.guards) {
       next_closure();
@@ -383,8 +383,8 @@ class Analysis {
     const auto note = [&](VarId v, std::uint32_t s) {
       if (range_of[v] == kNone) {
         range_of[v] = static_cast<std::uint32_t>(ranges.size());
-        const bool of_group = has_barriers && uniformity.vars[v] != ir::Uniformity::Divergent;
-        ranges.push_back({v, program_.var(v).type, s, s, of_group});
+        const bool per_workgroup = has_barriers && uniformity.vars[v] != ir::Uniformity::Divergent;
+        ranges.push_back({v, program_.var(v).type, s, s, per_workgroup});
       }
       SpillRange& range = ranges[range_of[v]];
       range.begin = std::min(range.begin, s);

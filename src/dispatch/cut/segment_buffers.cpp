@@ -33,7 +33,7 @@ ir::Type bits_of_size(std::size_t bytes) {
 }  // namespace
 
 void SegmentWriter::see(ir::ExprId root, Uses& uses) {
-  copier_.need_ops(root);
+  copier_.collect_ops(root);
   for (const ir::ExprId row : program_.rows(root)) {
     const ir::Expr& expr = program_.expr(row);
     const bool names_buffer = ir::info(expr.kind).names == ir::Names::Buffer;
@@ -85,7 +85,8 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
     }
   }
   const NextSegment& next = cut().next;
-  const bool decides = next.kind == NextSegment::Kind::If || next.kind == NextSegment::Kind::Enter;
+  const bool decides =
+      next.kind == NextSegment::Kind::Branch || next.kind == NextSegment::Kind::EnterLoop;
   if (d_.options.store_choices && decides) {
     for (const ir::ExprId root : program_.expressions(d_.cut.forks[next.fork].node)) {
       see(root, uses);
@@ -149,14 +150,15 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   const auto any = [](const std::vector<bool>& list) {
     return std::ranges::find(list, true) != list.end();
   };
-  trips_ = choices_ = group_spill_ = changed_ = kNone;
+  trips_ = choices_ = workgroup_spill_ = changed_ = kNone;
   spills_.clear();
   if (cut().copy != kNone) return;
   if (any(uses.trips)) {
     trips_ = add_own(Kind::Trips, "trips", ir::Type::U32, d_.cut.trip_count, Access::ReadOnly);
   }
   const NextSegment& next = cut().next;
-  const bool decides = next.kind == NextSegment::Kind::If || next.kind == NextSegment::Kind::Enter;
+  const bool decides =
+      next.kind == NextSegment::Kind::Branch || next.kind == NextSegment::Kind::EnterLoop;
   if (d_.options.store_choices && decides) {
     choices_ = add_own(Kind::Choices, "choices", ir::Type::U32,
                        2 * static_cast<std::uint32_t>(d_.cut.forks.size()), Access::ReadWrite);
@@ -173,7 +175,7 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   for (const auto* list : {&values().loaded, &values().stored}) {
     for (const ir::VarId v : *list) {
       const SpilledValue& slot = d_.values.slots[d_.values.slot_of[v]];
-      if (slot.of_group) {
+      if (slot.per_workgroup) {
         groups = true;
       } else {
         use(slot, ir::info(program_.var(v).type).bytes == 8 ? 2 : 1);
@@ -187,7 +189,8 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     spills_[i] = add_own(Kind::Spill, name, ir::Type::U32, 0, Access::ReadWrite, i);
   }
   if (groups) {
-    group_spill_ = add_own(Kind::GroupSpill, "group_spill", ir::Type::U32, 0, Access::ReadWrite);
+    workgroup_spill_ =
+        add_own(Kind::WorkgroupSpill, "workgroup_spill", ir::Type::U32, 0, Access::ReadWrite);
   }
   if (uses.stores_reports) {
     changed_ = add_own(Kind::Changed, "changed", ir::Type::U32, 1, Access::ReadWrite);

@@ -48,7 +48,7 @@ SegmentWriter::SegmentWriter(const SegmentDecisions& decisions)
   const ir::NodeRange entry = program_.entry();
   const auto nodes = program_.nodes().subspan(entry.begin, entry.end - entry.begin);
   has_returns_ = std::ranges::find(nodes, NodeKind::Return, &ir::Node::kind) != nodes.end();
-  copier_.instead = [this](NodeId id) { return replace(id); };
+  copier_.rewrite = [this](NodeId id) { return replace(id); };
 }
 
 GridSegment SegmentWriter::write(std::uint32_t segment) {
@@ -132,8 +132,8 @@ void SegmentWriter::write_places() {
   const std::uint32_t in_group = size[0] * size[1] * size[2];
   group_ = groups_ = lane_ = lanes_ = kNone;
   const bool keeps = !d_.kept[segment_].restored.empty() || !d_.kept[segment_].saved.empty();
-  if (group_spill_ != kNone || keeps) group_ = out().let(own("group"), group_number());
-  if (group_spill_ != kNone && d_.values.group_words > 1) {
+  if (workgroup_spill_ != kNone || keeps) group_ = out().let(own("group"), group_number());
+  if (workgroup_spill_ != kNone && d_.values.group_words > 1) {
     groups_ = out().let(own("groups"), group_count());
   }
   if (spills_.empty()) return;
@@ -157,13 +157,14 @@ void SegmentWriter::write_places() {
 void SegmentWriter::take_from_memory() {
   from_group_.clear();
   for (const VarId v : values().loaded) {
-    if (!d_.values.slots[d_.values.slot_of[v]].of_group) continue;
+    if (!d_.values.slots[d_.values.slot_of[v]].per_workgroup) continue;
     const ExprId value = spilled_value(v);
     from_group_.emplace_back(v, out().let(own(fmt::format("group_{}", from_group_.size())), value));
   }
   for (const BufferId id : d_.kept[segment_].restored) restore(id);
-  const bool writes_groups = std::ranges::any_of(
-      values().stored, [&](VarId v) { return d_.values.slots[d_.values.slot_of[v]].of_group; });
+  const bool writes_groups = std::ranges::any_of(values().stored, [&](VarId v) {
+    return d_.values.slots[d_.values.slot_of[v]].per_workgroup;
+  });
   const bool races = !from_group_.empty() && writes_groups;
   if (!d_.kept[segment_].restored.empty() || races) out().barrier(ir::Ordering::AcqRel);
 }

@@ -128,7 +128,7 @@ class SegmentWriter {
   ir::BufferId trips_ = ir::kNone;
   ir::BufferId choices_ = ir::kNone;
   std::vector<ir::BufferId> spills_;  // by number; kNone for those that the segment does not use
-  ir::BufferId group_spill_ = ir::kNone;
+  ir::BufferId workgroup_spill_ = ir::kNone;
   ir::BufferId changed_ = ir::kNone;
   ir::VarId lane_ = ir::kNone;   // the invocation's number in the grid
   ir::VarId lanes_ = ir::kNone;  // the number of invocations

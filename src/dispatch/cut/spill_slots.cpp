@@ -58,10 +58,10 @@ SpillLayout lay_out_spills(std::vector<SpillRange> ranges) {
     const bool is_bit = range.type == ir::Type::Bool;
     const std::uint32_t words = !is_bit && ir::info(range.type).bytes == 8 ? 2 : 1;
     const std::size_t size = is_bit ? 0 : words;
-    std::uint32_t& next = range.of_group ? layout.group_words : layout.lane_words;
+    std::uint32_t& next = range.per_workgroup ? layout.group_words : layout.lane_words;
     const Place place =
-        places[range.of_group ? 1 : 0][size].take(range.begin, range.end, words, next, is_bit);
-    layout.slots.push_back({range.variable, place.word, place.bit, range.of_group});
+        places[range.per_workgroup ? 1 : 0][size].take(range.begin, range.end, words, next, is_bit);
+    layout.slots.push_back({range.variable, place.word, place.bit, range.per_workgroup});
   }
   return layout;
 }

@@ -13,7 +13,7 @@ struct SpillRange {
   ir::Type type = ir::Type::U32;
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  bool of_group = false;
+  bool per_workgroup = false;
 };
 
 struct SpillLayout {

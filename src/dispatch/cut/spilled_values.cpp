@@ -17,17 +17,17 @@ std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& optio
 }
 
 ir::BufferId SegmentWriter::spill_of(const SpilledValue& slot, std::uint32_t word_in_value) const {
-  if (slot.of_group) return group_spill_;
+  if (slot.per_workgroup) return workgroup_spill_;
   return spills_[(slot.word + word_in_value) / words_per_spill(d_.values, d_.options)];
 }
 
 // Words of one kind lie side by side for all invocations, or for all workgroups.
 ExprId SegmentWriter::place_of(const SpilledValue& slot, std::uint32_t word_in_value) {
   std::uint32_t row = slot.word + word_in_value;
-  if (!slot.of_group) row %= words_per_spill(d_.values, d_.options);
-  const VarId mine = slot.of_group ? group_ : lane_;
+  if (!slot.per_workgroup) row %= words_per_spill(d_.values, d_.options);
+  const VarId mine = slot.per_workgroup ? group_ : lane_;
   if (row == 0) return var(mine);
-  const ExprId before = with(BinaryOp::Mul, var(slot.of_group ? groups_ : lanes_), row);
+  const ExprId before = with(BinaryOp::Mul, var(slot.per_workgroup ? groups_ : lanes_), row);
   return out().binary(BinaryOp::Add, before, var(mine));
 }
 
@@ -125,7 +125,7 @@ void SegmentWriter::store_spills() {
     }
   }
   const auto by_word = [](const SpilledValue& a, const SpilledValue& b) {
-    return std::pair(a.of_group, a.word) < std::pair(b.of_group, b.word);
+    return std::pair(a.per_workgroup, a.word) < std::pair(b.per_workgroup, b.word);
   };
   std::ranges::stable_sort(bits, by_word);
   for (std::size_t i = 0; i < bits.size();) {

@@ -174,7 +174,7 @@ class Explainer {
 
   Result<GridSyncPlan> cut(bool for_device) const {
     auto plan = plan_grid_sync(program_, options(for_device, false));
-    if (!plan || plan->host_knows_way) return plan;
+    if (!plan || plan->host_resolvable) return plan;
     return plan_grid_sync(program_, options(for_device, true));
   }
 
@@ -239,26 +239,26 @@ class Explainer {
 
   void explain_plan(const GridSyncPlan& plan, Route route) {
     dispatch::BufferList buffers(plan, sizes_);
-    out_.host_knows_way = plan.host_knows_way;
+    out_.host_resolvable = plan.host_resolvable;
     out_.grid_barriers = plan.grid_syncs;
     out_.spill_words = plan.spill_words;
     out_.group_words = plan.group_words;
-    const auto way = dispatch::way_of(plan, sizes_);
-    if (way) {
+    const auto path = dispatch::known_path(plan, sizes_);
+    if (path) {
       visits_.assign(plan.segments.size(), 0);
-      for (const std::uint32_t s : *way) ++visits_[s];
+      for (const std::uint32_t s : *path) ++visits_[s];
     }
     out_.segments = dispatch::explain_segments(plan, buffers);
     std::uint64_t launches = 0;
-    for (std::size_t s = 0; way && s < visits_.size(); ++s) {
+    for (std::size_t s = 0; path && s < visits_.size(); ++s) {
       out_.segments[s].launches = plan.segments[s].empty ? 0 : visits_[s];
       launches += *out_.segments[s].launches;
     }
-    if (way) out_.launches = launches;
+    if (path) out_.launches = launches;
     out_.order = dispatch::explain_order(plan, visits_);
     out_.spills = dispatch::explain_spills(plan);
     out_.barriers =
-        dispatch::explain_barriers(plan, out_.segments, out_.order, way, iterations_ > 1);
+        dispatch::explain_barriers(plan, out_.segments, out_.order, path, iterations_ > 1);
     dispatch::ByteSum kept;
     kept += {std::uint64_t{plan.spill_words} * 4, "invocations", sizes_.invocations()};
     kept += {std::uint64_t{plan.group_words} * 4, "workgroups", sizes_.workgroups()};
@@ -318,7 +318,7 @@ class Explainer {
           "All of it is one dispatch: the segments are its parts, with native barriers between "
           "them, and nothing is spilled.");
     }
-    if (!in_one && !plan.host_knows_way) {
+    if (!in_one && !plan.host_resolvable) {
       out_.notes.push_back(
           route == Route::HostSplit
               ? "Bounds or conditions are in memory: the host reads what each segment decided."
@@ -371,8 +371,8 @@ std::string_view to_string(ExplainedBuffer::Kind kind) {
       return "program";
     case ExplainedBuffer::Kind::Spill:
       return "spill";
-    case ExplainedBuffer::Kind::GroupSpill:
-      return "group spill";
+    case ExplainedBuffer::Kind::WorkgroupSpill:
+      return "workgroup spill";
     case ExplainedBuffer::Kind::Kept:
       return "kept";
     case ExplainedBuffer::Kind::Control:

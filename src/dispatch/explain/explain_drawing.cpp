@@ -76,7 +76,7 @@ class Drawer {
     box_x_ = kMargin + static_cast<int>(deepest) * kBracketStep;
     int x = box_x_ + kBoxWidth + kLanesGap;
     for (const ExplainedBuffer& buffer : e_.buffers) {
-      const std::size_t letters = std::min<std::size_t>(characters(buffer.name), kMostLetters);
+      const std::size_t letters = std::min<std::size_t>(characters(buffer.name), kMaxLetters);
       const int width = std::max(72, static_cast<int>(letters) * 8 + 24);
       lane_widths_.push_back(width);
       lanes_.push_back(x + width / 2);
@@ -100,7 +100,7 @@ class Drawer {
   }
 
  private:
-  static constexpr std::size_t kMostLetters = 16;
+  static constexpr std::size_t kMaxLetters = 16;
 
   int bracket_x(std::uint32_t depth) const {
     return kMargin + static_cast<int>(depth) * kBracketStep;
@@ -120,7 +120,7 @@ class Drawer {
           "<g><title>{}: {} of {}, {}</title><text class='lane {}' x='{}' y='18'>{}</text>"
           "<text class='tiny' x='{}' y='34'>{}</text></g>",
           escape_html(buffer.name), about, buffer.type, escape_html(to_string(buffer.size)),
-          lane_class(buffer), lanes_[i], escape_html(shortened(buffer.name, kMostLetters)),
+          lane_class(buffer), lanes_[i], escape_html(shortened(buffer.name, kMaxLetters)),
           lanes_[i], short_size(buffer.size));
     }
     return out + "</svg>";
@@ -262,10 +262,10 @@ class Drawer {
   void barrier(const ExplainedRow& row) {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     const int y = y_ + 12;
-    const int from = row.goes_back ? bracket_x(row.depth - 1) + 2 : box_x_;
-    std::string what = row.goes_back ? (barrier.next_iteration ? "↺ barrier, next iteration"
-                                                               : "↺ barrier, next trip")
-                                     : "barrier";
+    const int from = row.is_loop_carried ? bracket_x(row.depth - 1) + 2 : box_x_;
+    std::string what = row.is_loop_carried ? (barrier.next_iteration ? "↺ barrier, next iteration"
+                                                                     : "↺ barrier, next trip")
+                                           : "barrier";
     if (barrier.times.value_or(1) != 1) what += fmt::format(" ×{}", *barrier.times);
     front_ += fmt::format(
         "<g><title>Barrier between segments {} and {}: {}</title>"

@@ -59,7 +59,7 @@ class PageWriter {
     if (e_.convergence.kind != "once") fact("iterations", dispatch::iterations_text(e_));
     if (is_more_than_one_kernel()) fact("cut", dispatch::cut_text(e_));
     if (!e_.convergence.reported.empty()) {
-      fact("changes", "stores of " + dispatch::join(e_.convergence.reported) + " tell of them");
+      fact("changes", "reported by stores to " + dispatch::join(e_.convergence.reported));
     }
     if (!e_.convergence.compared.empty()) {
       fact("compared", dispatch::join(e_.convergence.compared) + ", with the iteration before");
@@ -151,7 +151,7 @@ class PageWriter {
   std::string barrier_name(const dispatch::ExplainedRow& row) const {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     std::string name = "barrier";
-    if (row.goes_back) {
+    if (row.is_loop_carried) {
       name += barrier.next_iteration ? " before the next iteration" : " before the next trip";
     }
     if (barrier.times.value_or(1) != 1) name += fmt::format(", {} times", *barrier.times);
@@ -238,7 +238,7 @@ class PageWriter {
       if (spill.bit) where += fmt::format(", bit {}", *spill.bit);
       out_ += fmt::format("<tr><td><code>{}</code></td><td>{}</td><td>{} of its {}</td></tr>\n",
                           escape_html(spill.value), spill.type, where,
-                          spill.of_group ? "workgroup" : "invocation");
+                          spill.per_workgroup ? "workgroup" : "invocation");
     }
     for (const ExplainedBuffer& buffer : e_.buffers) {
       if (buffer.kind != ExplainedBuffer::Kind::Kept) continue;

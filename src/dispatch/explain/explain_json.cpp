@@ -77,8 +77,9 @@ ordered_json json_of(const std::vector<ExplainedPart>& parts) {
 }
 
 ordered_json json_of(const ExplainedSpill& spill) {
-  return {{"value", spill.value}, {"type", spill.type},        {"word", spill.word},
-          {"words", spill.words}, {"bit", or_null(spill.bit)}, {"of_group", spill.of_group}};
+  return {{"value", spill.value},      {"type", spill.type},
+          {"word", spill.word},        {"words", spill.words},
+          {"bit", or_null(spill.bit)}, {"per_workgroup", spill.per_workgroup}};
 }
 
 ordered_json json_of(const Explanation& e, const ExplainedBarrier& barrier) {
@@ -117,7 +118,7 @@ std::string to_json(const Explanation& e) {
                     {"assumptions", e.assumptions},
                     {"notes", e.notes},
                     {"has_plan", e.has_plan},
-                    {"host_knows_way", e.host_knows_way},
+                    {"host_resolvable", e.host_resolvable},
                     {"grid_barriers", e.grid_barriers},
                     {"launches", or_null(e.launches)}};
   ordered_json& buffers = body["buffers"] = ordered_json::array();

@@ -137,7 +137,7 @@ class TextWriter {
   void barrier(const ExplainedRow& row, const std::string& bars) {
     const ExplainedBarrier& barrier = e_.barriers[row.index];
     std::string first = bars + "── barrier";
-    if (row.goes_back)
+    if (row.is_loop_carried)
       first += barrier.next_iteration ? " before the next iteration" : " before the next trip";
     if (barrier.times.value_or(1) != 1) first += fmt::format(", {} times", *barrier.times);
     wrap(first + ": ", bars + "     ", dispatch::hazards_text(e_, barrier));
@@ -155,7 +155,7 @@ class TextWriter {
                                                          spill.word + spill.words - 1);
       if (spill.bit) where += fmt::format(", bit {}", *spill.bit);
       field(spill.type, fmt::format("{}: {} of its {}", spill.value, where,
-                                    spill.of_group ? "workgroup" : "invocation"));
+                                    spill.per_workgroup ? "workgroup" : "invocation"));
     }
     for (const ExplainedBuffer& buffer : e_.buffers) {
       if (buffer.kind != ExplainedBuffer::Kind::Kept) continue;
@@ -174,7 +174,7 @@ class TextWriter {
     const ExplainedConvergence& c = e_.convergence;
     if (c.kind != "automatic") return;
     section("how a change is noticed");
-    if (!c.reported.empty()) field("stores", "of " + dispatch::join(c.reported) + " tell of it");
+    if (!c.reported.empty()) field("reported", "by stores to " + dispatch::join(c.reported));
     if (!c.compared.empty()) {
       field("compared", dispatch::join(c.compared) + " with the iteration before");
     }

@@ -10,31 +10,31 @@
 namespace felsite::dispatch {
 namespace {
 
-using Way = std::vector<std::uint32_t>;
+using Path = std::vector<std::uint32_t>;
 
 // A longer path is not examined launch by launch: its barriers are those of a short one.
-constexpr std::size_t kMostLaunches = 16384;
+constexpr std::size_t kMaxLaunches = 16384;
 
 // Takes each branch in turn and each loop twice, so that every segment meets those that may follow
 // it. Nested loops double; where the path grows too long, inner loops are taken once.
-class TypicalWay {
+class TypicalPath {
  public:
-  explicit TypicalWay(const std::vector<ExplainedPart>& order) { add(order); }
-  Way take() { return std::move(way_); }
+  explicit TypicalPath(const std::vector<ExplainedPart>& order) { add(order); }
+  Path take() { return std::move(path_); }
 
  private:
   void add(const std::vector<ExplainedPart>& parts) {
     for (const ExplainedPart& part : parts) {
       if (part.kind == ExplainedPart::Kind::Segment) {
-        way_.push_back(part.segment);
+        path_.push_back(part.segment);
         continue;
       }
       add(part.parts);
-      const bool again = part.kind == ExplainedPart::Kind::Repeat && way_.size() < kMostLaunches;
+      const bool again = part.kind == ExplainedPart::Kind::Repeat && path_.size() < kMaxLaunches;
       if (again) add(part.parts);
     }
   }
-  Way way_;
+  Path path_;
 };
 
 PlannedStep step_of(const ExplainedSegment& segment) {
@@ -80,15 +80,15 @@ void add_hazards(const std::vector<ExplainedSegment>& segments, std::uint32_t ea
 }
 
 // The segments of a stretch of the path, each once: repetitions have no new hazards.
-Way distinct(const Way& way, std::uint32_t from, std::uint32_t to) {
-  Way result(way.begin() + from, way.begin() + to);
+Path distinct(const Path& path, std::uint32_t from, std::uint32_t to) {
+  Path result(path.begin() + from, path.begin() + to);
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
 std::vector<ExplainedHazard> hazards_between(const std::vector<ExplainedSegment>& segments,
-                                             const Way& earlier, const Way& later) {
+                                             const Path& earlier, const Path& later) {
   std::vector<ExplainedHazard> hazards;
   for (auto before = earlier.rbegin(); before != earlier.rend(); ++before) {
     for (const std::uint32_t after : later) add_hazards(segments, *before, after, hazards);
@@ -103,29 +103,29 @@ std::vector<ExplainedHazard> hazards_between(const std::vector<ExplainedSegment>
 std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
                                                const std::vector<ExplainedSegment>& segments,
                                                const std::vector<ExplainedPart>& order,
-                                               const std::optional<Way>& known_way,
+                                               const std::optional<Path>& known_path,
                                                bool many_iterations) {
-  const bool is_known = known_way && known_way->size() <= kMostLaunches;
-  Way way = is_known ? *known_way : TypicalWay(order).take();
-  std::erase_if(way, [&](std::uint32_t s) { return plan.segments[s].empty; });
-  if (way.empty()) return {};
+  const bool is_known = known_path && known_path->size() <= kMaxLaunches;
+  Path path = is_known ? *known_path : TypicalPath(order).take();
+  std::erase_if(path, [&](std::uint32_t s) { return plan.segments[s].empty; });
+  if (path.empty()) return {};
   SequencePlan sequence;
   sequence.count = many_iterations ? 2 : 1;
-  for (const std::uint32_t s : way) sequence.block.push_back(step_of(segments[s]));
+  for (const std::uint32_t s : path) sequence.block.push_back(step_of(segments[s]));
   // Each barrier orders what stands between it and its neighbours; places are those of one
   // iteration.
   std::vector<std::uint32_t> places;
   for (const PlannedBarrier& barrier : plan_barriers(sequence).barriers) {
     places.push_back(barrier.before);
   }
-  const auto size = static_cast<std::uint32_t>(way.size());
+  const auto size = static_cast<std::uint32_t>(path.size());
   using Ends = std::tuple<bool, std::uint32_t, std::uint32_t>;
   std::map<Ends, ExplainedBarrier> found;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::uint32_t place = places[i];
     const bool next_iteration = place == 0 || place == size;
-    const std::uint32_t after = next_iteration ? way.back() : way[place - 1];
-    const std::uint32_t before = next_iteration ? way.front() : way[place];
+    const std::uint32_t after = next_iteration ? path.back() : path[place - 1];
+    const std::uint32_t before = next_iteration ? path.front() : path[place];
     auto [entry, is_new] = found.try_emplace(Ends{next_iteration, after, before});
     ExplainedBarrier& barrier = entry->second;
     barrier.after = after;
@@ -139,10 +139,10 @@ std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
       const std::uint32_t first_end = place == 0 ? to : places.front();
       const std::uint32_t last_begin = place == 0 ? places.back() : from;
       barrier.hazards =
-          hazards_between(segments, distinct(way, last_begin, size), distinct(way, 0, first_end));
+          hazards_between(segments, distinct(path, last_begin, size), distinct(path, 0, first_end));
     } else {
       barrier.hazards =
-          hazards_between(segments, distinct(way, from, place), distinct(way, place, to));
+          hazards_between(segments, distinct(path, from, place), distinct(path, place, to));
     }
   }
   std::vector<ExplainedBarrier> barriers;

@@ -46,14 +46,14 @@ std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan);
 
 // The segments of one iteration in order, including those that do nothing. None where the host
 // cannot evaluate the control flow, or where it is too long.
-std::optional<std::vector<std::uint32_t>> way_of(const GridSyncPlan& plan, const KnownSizes& sizes);
+std::optional<std::vector<std::uint32_t>> known_path(const GridSyncPlan& plan,
+                                                     const KnownSizes& sizes);
 
-// Where launches conflict. `way`: the segments of one iteration if they are known; else a path that
-// takes each loop twice and each branch stands for them.
-std::vector<ExplainedBarrier> explain_barriers(const GridSyncPlan& plan,
-                                               const std::vector<ExplainedSegment>& segments,
-                                               const std::vector<ExplainedPart>& order,
-                                               const std::optional<std::vector<std::uint32_t>>& way,
-                                               bool many_iterations);
+// Where launches conflict. `path`: the segments of one iteration if they are known; else a path
+// that takes each loop twice and each branch stands for them.
+std::vector<ExplainedBarrier> explain_barriers(
+    const GridSyncPlan& plan, const std::vector<ExplainedSegment>& segments,
+    const std::vector<ExplainedPart>& order, const std::optional<std::vector<std::uint32_t>>& path,
+    bool many_iterations);
 
 }  // namespace felsite::dispatch

@@ -43,10 +43,10 @@ class RowWriter {
   void close(bool is_if) { rows_.push_back({RowKind::Close, --depth_, 0, {}, is_if, false}); }
 
   template <class Wanted>
-  void add_barriers(Wanted wanted, bool goes_back) {
+  void add_barriers(Wanted wanted, bool is_loop_carried) {
     for (std::uint32_t b = 0; b < e_.barriers.size(); ++b) {
       if (wanted(e_.barriers[b]))
-        rows_.push_back({RowKind::Barrier, depth_, b, {}, false, goes_back});
+        rows_.push_back({RowKind::Barrier, depth_, b, {}, false, is_loop_carried});
     }
   }
 

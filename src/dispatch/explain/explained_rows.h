@@ -11,11 +11,11 @@ namespace felsite::dispatch {
 struct ExplainedRow {
   enum class Kind : std::uint8_t { Open, Close, Segment, Barrier, NativeBarrier };
   Kind kind = Kind::Segment;
-  std::uint32_t depth = 0;  // enclosing brackets
-  std::uint32_t index = 0;  // of a Segment or Barrier; the segment after a NativeBarrier
-  std::string title;        // of Open
-  bool is_if = false;       // of Open and Close: a branch, not a loop
-  bool goes_back = false;   // of a Barrier: to the next trip or iteration
+  std::uint32_t depth = 0;       // enclosing brackets
+  std::uint32_t index = 0;       // of a Segment or Barrier; the segment after a NativeBarrier
+  std::string title;             // of Open
+  bool is_if = false;            // of Open and Close: a branch, not a loop
+  bool is_loop_carried = false;  // of a Barrier: to the next trip or iteration
 };
 
 // An iteration that may repeat is a bracket too. A barrier precedes the segment that waits, or ends

@@ -19,7 +19,7 @@ using ir::kNone;
 using BufferKind = SegmentBuffer::Kind;
 
 // A longer walk is not taken: the numbers are for a reader.
-constexpr std::size_t kMostSteps = std::size_t{1} << 20;
+constexpr std::size_t kMaxSteps = std::size_t{1} << 20;
 
 bool has(const std::vector<BufferId>& list, BufferId id) {
   return std::ranges::binary_search(list, id);
@@ -145,10 +145,10 @@ class OrderWriter {
       here.segment = s;
       parts.push_back(std::move(here));
       const NextSegment& next = plan_.segments[s].next;
-      if (next.kind == NextSegment::Kind::Enter) {
+      if (next.kind == NextSegment::Kind::EnterLoop) {
         parts.push_back(repeat(next, s));
-        s = next.no;
-      } else if (next.kind == NextSegment::Kind::If) {
+        s = next.else_target;
+      } else if (next.kind == NextSegment::Kind::Branch) {
         s = add_branches(next, parts);
       } else {
         ++s;
@@ -167,31 +167,31 @@ class OrderWriter {
     part.variable = program.var_name(program.node(node).ref);
     part.from = ir::print(program, bounds[0]);
     part.to = ir::print(program, bounds[1]);
-    part.on_device = !plan_.host_knows_way;
+    part.on_device = !plan_.host_resolvable;
     if (!visits_.empty()) {
-      part.trips = visits_[next.yes];
+      part.trips = visits_[next.target];
       part.entered = visits_[before];
     }
-    part.parts = range(next.yes, next.no);
+    part.parts = range(next.target, next.else_target);
     return part;
   }
 
   // The first arm ends by going to where both arms join.
   std::uint32_t add_branches(const NextSegment& next, std::vector<ExplainedPart>& parts) const {
     const ir::NodeId node = plan_.forks[next.fork].node;
-    const std::uint32_t join = plan_.segments[next.no - 1].next.yes;
+    const std::uint32_t join = plan_.segments[next.else_target - 1].next.target;
     ExplainedPart part;
     part.kind = ExplainedPart::Kind::If;
     part.condition = ir::print(plan_.program, plan_.program.expressions(node)[0]);
-    part.on_device = !plan_.host_knows_way;
-    part.parts = range(next.yes, next.no);
+    part.on_device = !plan_.host_resolvable;
+    part.parts = range(next.target, next.else_target);
     parts.push_back(part);
-    if (join > next.no) {
+    if (join > next.else_target) {
       part.kind = ExplainedPart::Kind::Else;
-      part.parts = range(next.no, join);
+      part.parts = range(next.else_target, join);
       parts.push_back(std::move(part));
     }
-    return std::max(join, next.no);
+    return std::max(join, next.else_target);
   }
 
   const GridSyncPlan& plan_;
@@ -242,7 +242,7 @@ ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const Kno
     case BufferKind::Spill:
       return {std::uint64_t{words_in_spill(plan, buffer.source)} * 4, "invocations",
               sizes.invocations()};
-    case BufferKind::GroupSpill:
+    case BufferKind::WorkgroupSpill:
       return {std::uint64_t{plan.group_words} * 4, "workgroups", sizes.workgroups()};
     case BufferKind::Kept: {
       const ir::BufferDecl& kept = plan.program.buffer(buffer.source);
@@ -278,7 +278,7 @@ BufferList::BufferList(const GridSyncPlan& plan, const KnownSizes& sizes) {
     add_own({BufferKind::Spill, i}, Listed::Spill,
             i == 0 ? "spill" : fmt::format("spill {}", i + 1), "u32");
   }
-  add_own({BufferKind::GroupSpill, kNone}, Listed::GroupSpill, "group spill", "u32");
+  add_own({BufferKind::WorkgroupSpill, kNone}, Listed::WorkgroupSpill, "workgroup spill", "u32");
   for (const BufferId id : plan.kept) {
     const ir::BufferDecl& kept = plan.program.buffer(id);
     add_own({BufferKind::Kept, id}, Listed::Kept, "kept " + kept.name,
@@ -318,7 +318,7 @@ std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan) {
     ExplainedSpill spill;
     spill.value = value_name(plan.program, value.variable);
     spill.word = value.word;
-    spill.of_group = value.of_group;
+    spill.per_workgroup = value.per_workgroup;
     spill.type = "bool";
     if (value.bit != kNone) spill.bit = value.bit;
     if (value.variable != SpilledValue::kRunning) {
@@ -329,24 +329,24 @@ std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan) {
     spills.push_back(std::move(spill));
   }
   std::ranges::sort(spills, {}, [](const ExplainedSpill& spill) {
-    return std::tuple(spill.of_group, spill.word, spill.bit.value_or(0));
+    return std::tuple(spill.per_workgroup, spill.word, spill.bit.value_or(0));
   });
   return spills;
 }
 
-std::optional<std::vector<std::uint32_t>> way_of(const GridSyncPlan& plan,
-                                                 const KnownSizes& sizes) {
-  if (!plan.host_knows_way) return std::nullopt;
+std::optional<std::vector<std::uint32_t>> known_path(const GridSyncPlan& plan,
+                                                     const KnownSizes& sizes) {
+  if (!plan.host_resolvable) return std::nullopt;
   if (needs_unknown_size(plan, sizes)) return std::nullopt;
   std::vector<std::uint64_t> lengths;
   for (const auto& length : sizes.lengths) lengths.push_back(length.value_or(0));
   GridWalk walk(plan, std::move(lengths), sizes.grid.value_or(std::array{1u, 1u, 1u}));
-  std::vector<std::uint32_t> way;
+  std::vector<std::uint32_t> path;
   for (std::optional<std::uint32_t> at = 0; at; at = walk.next(*at, {})) {
-    if (way.size() == kMostSteps) return std::nullopt;
-    way.push_back(*at);
+    if (path.size() == kMaxSteps) return std::nullopt;
+    path.push_back(*at);
   }
-  return way;
+  return path;
 }
 
 }  // namespace felsite::dispatch

@@ -253,14 +253,14 @@ Result<Extent3> plan_grid(const Program& program, const BindingPlan& plan,
     grid = *inferred;
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    constexpr std::uint64_t kMostInvocations = std::uint64_t{1} << 32;
+    constexpr std::uint64_t kMaxInvocations = std::uint64_t{1} << 32;
     const std::uint64_t invocations = std::uint64_t{grid[axis]} * program.workgroup_size()[axis];
-    if (invocations > kMostInvocations) {
+    if (invocations > kMaxInvocations) {
       Error error = bad_inputs(
           fmt::format("{} workgroups of {} invocations on axis {} have ids of more than 32 bits.",
                       grid[axis], program.workgroup_size()[axis], "xyz"[axis]),
           "use fewer workgroups on that axis.", program.name());
-      return std::unexpected(base::with_amounts(std::move(error), invocations, kMostInvocations));
+      return std::unexpected(base::with_amounts(std::move(error), invocations, kMaxInvocations));
     }
   }
   FELSITE_CHECK(check_grid_size(program, grid));

@@ -17,7 +17,7 @@ GridWalk::GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
       grid_(grid),
       trips_(plan.trip_count, 0),
       ends_(plan.trip_count, 0) {
-  if (!plan.host_knows_way || plan.forks.empty()) return;
+  if (!plan.host_resolvable || plan.forks.empty()) return;
   trip_of_.assign(plan.program.vars().size(), kNone);
   for (const GridFork& fork : plan.forks) {
     if (fork.is_loop) trip_of_[plan.program.node(fork.node).ref] = fork.trip;
@@ -90,17 +90,17 @@ ir::Literal GridWalk::evaluate(ExprId root) const {
 
 std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
                                             std::span<const std::uint32_t> choices) {
-  const NextSegment& way = plan_.segments[segment].next;
-  if (way.kind == NextSegment::Kind::End) return std::nullopt;
-  if (way.kind == NextSegment::Kind::Go) return way.yes;
-  const GridFork& fork = plan_.forks[way.fork];
-  if (way.kind == NextSegment::Kind::Again) {
+  const NextSegment& next = plan_.segments[segment].next;
+  if (next.kind == NextSegment::Kind::End) return std::nullopt;
+  if (next.kind == NextSegment::Kind::Jump) return next.target;
+  const GridFork& fork = plan_.forks[next.fork];
+  if (next.kind == NextSegment::Kind::NextTrip) {
     // The end is beyond the trip, so incrementing cannot overflow.
-    return ++trips_[fork.trip] < ends_[fork.trip] ? way.yes : way.no;
+    return ++trips_[fork.trip] < ends_[fork.trip] ? next.target : next.else_target;
   }
   std::array<std::uint32_t, 2> found{};
-  if (plan_.host_knows_way) {
-    for (const Needed& needed : needed_[way.fork]) {
+  if (plan_.host_resolvable) {
+    for (const Needed& needed : needed_[next.fork]) {
       variables_[needed.variable] = evaluate(needed.value);
     }
     const auto roots = plan_.program.expressions(fork.node);
@@ -110,11 +110,11 @@ std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
   } else {
     std::ranges::copy(choices.subspan(fork.choice, 2), found.begin());
   }
-  if (way.kind == NextSegment::Kind::If) return found[0] != 0 ? way.yes : way.no;
-  if (found[0] >= found[1]) return way.no;
+  if (next.kind == NextSegment::Kind::Branch) return found[0] != 0 ? next.target : next.else_target;
+  if (found[0] >= found[1]) return next.else_target;
   trips_[fork.trip] = found[0];
   ends_[fork.trip] = found[1];
-  return way.yes;
+  return next.target;
 }
 
 std::optional<std::vector<FlatStep>> flatten(const GridSyncPlan& plan,

@@ -15,9 +15,9 @@ using base::checked_product;
 using base::checked_sum;
 
 // No vector and no allocation is larger, whatever the caller allows.
-constexpr std::uint64_t kMostBytes = PTRDIFF_MAX;
+constexpr std::uint64_t kMaxBytes = PTRDIFF_MAX;
 // Kernels count words with 32 bits.
-constexpr std::uint64_t kMostIndexed = std::uint64_t{UINT32_MAX} * 4;
+constexpr std::uint64_t kMaxIndexed = std::uint64_t{UINT32_MAX} * 4;
 
 std::uint64_t element_bytes(const GridSyncPlan& plan, ir::BufferId id) {
   return ir::info(plan.program.buffer(id).element).bytes;
@@ -48,9 +48,9 @@ std::optional<KeptSizes> sizes_of(const GridSyncPlan& plan, const Extent3& grid)
     if (!add(bytes)) return std::nullopt;
     sizes.spills.push_back(*bytes);
   }
-  const auto group_spill = checked_product({*groups, plan.group_words, 4});
-  if (!add(group_spill)) return std::nullopt;
-  sizes.group_spill = *group_spill;
+  const auto workgroup_spill = checked_product({*groups, plan.group_words, 4});
+  if (!add(workgroup_spill)) return std::nullopt;
+  sizes.workgroup_spill = *workgroup_spill;
   for (const ir::BufferId id : plan.kept) {
     const auto bytes = kept_of(plan, id, *groups);
     if (!add(bytes)) return std::nullopt;
@@ -84,14 +84,14 @@ Error too_much(const GridSyncPlan& plan, const Extent3& grid,
           fmt::format(
               "Beside the program's own buffers Felsite needs {} to keep what lives across grid "
               "barriers ({}) for {} × {} × {} workgroups; {} bytes are available.",
-              base::in_bytes(requested), parts_of(plan), grid[0], grid[1], grid[2], available),
+              base::bytes_text(requested), parts_of(plan), grid[0], grid[1], grid[2], available),
           kFix, plan.program.name()),
       requested.value_or(UINT64_MAX), available);
 }
 
 Error too_large(const GridSyncPlan& plan, const Extent3& grid, std::string_view what,
                 std::uint64_t requested, std::uint64_t binding) {
-  const bool is_index = kMostIndexed < binding;
+  const bool is_index = kMaxIndexed < binding;
   return base::with_amounts(
       base::unsupported(
           fmt::format(
@@ -99,9 +99,9 @@ Error too_large(const GridSyncPlan& plan, const Extent3& grid, std::string_view 
               "grid barriers for {} × {} × {} workgroups; {} at most {}.",
               requested, what, grid[0], grid[1], grid[2],
               is_index ? "with indices of 32 bits it has" : "the device binds",
-              std::min(binding, kMostIndexed)),
+              std::min(binding, kMaxIndexed)),
           kFix, plan.program.name()),
-      requested, std::min(binding, kMostIndexed));
+      requested, std::min(binding, kMaxIndexed));
 }
 
 }  // namespace
@@ -115,25 +115,25 @@ std::uint32_t spill_words_that_fit(const ir::Program& program, const Extent3& gr
                                    std::uint64_t binding) {
   const std::uint64_t lanes = invocations_of(program, grid).value_or(UINT64_MAX);
   if (lanes == 0) return 0;
-  const std::uint64_t words = std::min(binding, kMostIndexed) / 4 / lanes;
+  const std::uint64_t words = std::min(binding, kMaxIndexed) / 4 / lanes;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(words, 1, UINT32_MAX));
 }
 
 Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
                             const KeptLimits& limits) {
   if (keeps_nothing(plan)) return KeptSizes{};
-  const std::uint64_t memory = std::min(limits.memory, kMostBytes);
+  const std::uint64_t memory = std::min(limits.memory, kMaxBytes);
   auto sizes = sizes_of(plan, grid);
   if (!sizes) return std::unexpected(too_much(plan, grid, std::nullopt, memory));
   if (sizes->total > memory) return std::unexpected(too_much(plan, grid, sizes->total, memory));
   const auto check = [&](std::uint64_t bytes, std::string_view what) -> Result<void> {
-    if (bytes <= std::min(limits.binding, kMostIndexed)) return {};
+    if (bytes <= std::min(limits.binding, kMaxIndexed)) return {};
     return std::unexpected(too_large(plan, grid, what, bytes, limits.binding));
   };
   for (const std::uint64_t bytes : sizes->spills) {
     FELSITE_CHECK(check(bytes, "a value of each invocation"));
   }
-  FELSITE_CHECK(check(sizes->group_spill, "values of each workgroup"));
+  FELSITE_CHECK(check(sizes->workgroup_spill, "values of each workgroup"));
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
     const std::string what =
         fmt::format("the workgroup memory `{}`", plan.program.buffer(plan.kept[i]).name);

@@ -13,7 +13,7 @@ struct KeptLimits {
 
 struct KeptSizes {
   std::vector<std::uint64_t> spills{};  // bytes, by number
-  std::uint64_t group_spill = 0;
+  std::uint64_t workgroup_spill = 0;
   std::vector<std::uint64_t> kept{};  // in the order of GridSyncPlan::kept, in whole words
   std::uint64_t total = 0;
 };

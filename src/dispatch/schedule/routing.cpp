@@ -18,7 +18,7 @@ using base::unsupported;
 using ir::NodeKind;
 
 // The most logical invocations of one lane.
-constexpr double kMostPerLane = 8;
+constexpr double kMaxPerLane = 8;
 
 // Trips of loops in one iteration of one invocation; absent where only the device knows how many.
 struct Trips {
@@ -63,12 +63,12 @@ Trips trips_of(const ir::Program& program) {
 
 // The most barriers in the text of one kernel: drivers' compile time grows faster than their
 // number.
-constexpr std::ptrdiff_t kMostBarriersInKernel = 16;
+constexpr std::ptrdiff_t kMaxBarriersInKernel = 16;
 
 bool has_many_barriers(const ir::Program& program) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
-  return std::ranges::count_if(nodes, ir::is_grid_sync) > kMostBarriersInKernel;
+  return std::ranges::count_if(nodes, ir::is_grid_sync) > kMaxBarriersInKernel;
 }
 
 // Rounds in which all invocations compare what a kernel that runs its iterations itself has to
@@ -95,7 +95,7 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
                    const DeviceProfile& device, const RouteFacts& facts) {
   if (device.loop_budget == 0) return Budget::Suffices;
   // Invocations may be folded into one lane, and the lowering adds loops.
-  const double most = device.loop_budget / (2.0 * kMostPerLane);
+  const double most = device.loop_budget / (2.0 * kMaxPerLane);
   const Trips trips = trips_of(program);
   const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
   if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
@@ -119,7 +119,7 @@ std::string too_much_for_one_workgroup(const ir::Program& program, const Extent3
     const double lanes = groups * size[0] * size[1] * size[2];
     const std::uint32_t room =
         std::min(device.max_workgroup_invocations, device.max_workgroup_size[0]);
-    if (lanes > double(room) * kMostPerLane) {
+    if (lanes > double(room) * kMaxPerLane) {
       return fmt::format("{:.0f} invocations are too many for one workgroup of {}", lanes, room);
     }
     const auto is_shared = [](const ir::BufferDecl& b) {

@@ -13,7 +13,7 @@ namespace {
 
 // The number of waits times the number of buffers with their tags can be quadratic. Beyond this
 // many writes a copy counts as writing everywhere, which is sound and linear.
-constexpr std::size_t kMostAsyncWrites = 1'000'000;
+constexpr std::size_t kMaxAsyncWrites = 1'000'000;
 
 Uniformity join(Uniformity a, Uniformity b) { return std::max(a, b); }
 
@@ -206,7 +206,7 @@ void Analysis::visit_node(NodeId id, Place& at) {
   }
   // A node that orders the grid writes between two phases, where no load can conflict with it.
   if (facts.writes == NodeMemory::Buffer && facts.orders == Orders::Nothing) write(node.ref);
-  if (facts.writes == NodeMemory::Copies && async_writes_ < kMostAsyncWrites) {
+  if (facts.writes == NodeMemory::Copies && async_writes_ < kMaxAsyncWrites) {
     copies_.each(node.name, [&](BufferId buffer) {
       write(buffer);
       ++async_writes_;
@@ -273,7 +273,7 @@ void Analysis::find_phases_of_loads() {
   std::vector<bool> copied_to(program_.buffers().size(), false);
   for (const Node& node : program_.nodes()) {
     if (info(node.kind).issues_copy && is_resolved(node.ref))
-      copied_to[node.ref] = async_writes_ >= kMostAsyncWrites;
+      copied_to[node.ref] = async_writes_ >= kMaxAsyncWrites;
   }
   for (const LoadSite& load : loads_) {
     const BufferId buffer = program_.expr(load.expr).ref;

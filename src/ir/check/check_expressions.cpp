@@ -117,7 +117,7 @@ void ExpressionChecker::check_names(ExprId id) {
 std::vector<std::string_view> ExpressionChecker::op_names() const {
   std::vector<std::string_view> names;
   // The program's own operations come first, but leave room for all built-in ones.
-  const std::size_t most = kMostCandidates - all_words().size();
+  const std::size_t most = kMaxCandidates - all_words().size();
   for (const OpDecl& op : program_.ops().first(std::min(program_.ops().size(), most))) {
     names.push_back(program_.name(op.name));
   }
@@ -128,7 +128,7 @@ std::vector<std::string_view> ExpressionChecker::op_names() const {
 std::vector<std::string_view> ExpressionChecker::variable_names() const {
   std::vector<std::string_view> names;
   for (const Variable& var :
-       program_.vars().first(std::min(program_.vars().size(), kMostCandidates))) {
+       program_.vars().first(std::min(program_.vars().size(), kMaxCandidates))) {
     names.push_back(program_.name(var.name));
   }
   return names;

@@ -159,10 +159,10 @@ void NodeChecker::walk(NodeRange range, bool in_op) {
 void NodeChecker::check(NodeId id, bool in_op) {
   const Node& node = program_.node(id);
   if (in_op && !info(node.kind).allowed_in_op) {
-    report_.node(
-        FindingCode::NotAllowedInOp, id,
-        fmt::format("{} cannot stand in an operation, which only computes.", info(node.kind).name),
-        "move it into the program's statements.");
+    report_.node(FindingCode::NotAllowedInOp, id,
+                 fmt::format("{} is not allowed in an operation, which only computes values.",
+                             info(node.kind).name),
+                 "move it into the program's statements.");
     return;
   }
   switch (node.kind) {
@@ -224,7 +224,7 @@ void NodeChecker::check_assign(NodeId id) {
     const std::string_view name = program_.name(node.ref & ~kUnresolved);
     std::vector<std::string_view> names;
     for (const NameId visible :
-         std::span(declared_).last(std::min(declared_.size(), kMostCandidates))) {
+         std::span(declared_).last(std::min(declared_.size(), kMaxCandidates))) {
       if (report_.wants_hint()) names.push_back(program_.name(visible));
     }
     report_.node(FindingCode::UnknownVariable, id,
@@ -350,11 +350,10 @@ void NodeChecker::check_tag(NodeId id, const std::unordered_set<NameId>& known,
 void NodeChecker::check_collective(NodeId id) {
   const Node& node = program_.node(id);
   if (!at_top_level()) {
-    report_.node(
-        FindingCode::BadCollective, id,
-        fmt::format("{} is an act of the whole grid and cannot stand under `if` or `loop`.",
-                    info(node.kind).name),
-        "move it to the top level of the program.");
+    report_.node(FindingCode::BadCollective, id,
+                 fmt::format("{} concerns the whole grid and is not allowed under `if` or `loop`.",
+                             info(node.kind).name),
+                 "move it to the top level of the program.");
   }
   const BufferDecl* to = buffer(node.ref, id);
   const bool has_source = info(node.kind).reads == NodeMemory::Source;

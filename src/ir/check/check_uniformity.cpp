@@ -77,7 +77,7 @@ std::string text_of_write(const Program& program, NodeId id, BufferId buffer) {
 std::string reason_of(const Program& program, const UniformityMap& map, ExprId culprit) {
   const ExprId load = ChangingLoads(program, map).find(culprit);
   if (load == kNone) return {};
-  return fmt::format(" No barrier parts its `{}` from {}.", print(program, load),
+  return fmt::format(" No barrier separates its `{}` from {}.", print(program, load),
                      text_of_write(program, map.writers[load], program.expr(load).ref));
 }
 
@@ -105,7 +105,7 @@ void check_uniformity(const Program& program, Report& report) {
     report.node(
         grid ? FindingCode::DivergentGridSync : FindingCode::DivergentBarrier, id,
         fmt::format(
-            "Not every invocation of the {} comes here together: `{}` may differ between them.{}",
+            "Not all invocations of the {} get here together: `{}` may differ between them.{}",
             grid ? "grid" : "workgroup", named ? print(program, culprit) : "an enclosing condition",
             named && report.wants_hint() ? reason_of(program, map, culprit) : ""),
         "move the barrier out, or make the condition the same for all of them: literals, "

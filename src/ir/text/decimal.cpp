@@ -10,7 +10,7 @@ namespace {
 
 // No number of 54 bits within the range of f64 has more digits; further digits of a decimal only
 // show that it is greater.
-constexpr std::size_t kMostDigits = 800;
+constexpr std::size_t kMaxDigits = 800;
 
 // digits · 10^power
 struct Decimal {
@@ -34,7 +34,7 @@ Decimal read(std::string_view text) {
       is_behind_point = true;
       continue;
     }
-    const bool is_kept = result.digits.size() < kMostDigits;
+    const bool is_kept = result.digits.size() < kMaxDigits;
     if (is_kept && (c != '0' || !result.digits.empty())) result.digits += c;
     if (!is_kept && c != '0') has_more = true;
     if (is_kept == is_behind_point) result.power += is_kept ? -1 : 1;

@@ -150,10 +150,9 @@ bool ExpressionParser::read_name() {
     operands_.push_back(assembler_.builtin(kind, axis, token.offset));
     return true;
   }
-  const bool called =
-      tokens_.after_is("(") ||
-      (word != nullptr && word->kind == WordKind::Atomic && tokens_.after_is(".")) ||
-      (word != nullptr && word->text == "bitcast" && tokens_.after_is("<"));
+  const bool called = tokens_.next_is("(") ||
+                      (word != nullptr && word->kind == WordKind::Atomic && tokens_.next_is(".")) ||
+                      (word != nullptr && word->text == "bitcast" && tokens_.next_is("<"));
   if (word != nullptr && (called || reserved)) {
     tokens_.take();
     return read_function(*word);

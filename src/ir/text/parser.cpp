@@ -251,7 +251,7 @@ void Parser::statement() {
 }
 
 void Parser::name_statement(std::uint32_t at) {
-  const bool bare = tokens_.after_is("(") || tokens_.after_is(".");
+  const bool bare = tokens_.next_is("(") || tokens_.next_is(".");
   if (bare) {
     // An atomic or a call used as a statement: a Let that nothing can refer to.
     const ExprId value = expressions_.parse();
@@ -260,7 +260,7 @@ void Parser::name_statement(std::uint32_t at) {
     return;
   }
   const std::string_view name = tokens_.now().text;
-  if (!tokens_.after_is("[") && !tokens_.after_is("=")) tokens_.fail("a statement");
+  if (!tokens_.next_is("[") && !tokens_.next_is("=")) tokens_.fail("a statement");
   tokens_.expect_name("a statement");
   if (tokens_.at("[")) {
     const std::uint32_t target = assembler_.buffer_ref(name);
@@ -454,10 +454,10 @@ std::expected<Program, Findings> parse_with_comments(std::string_view text,
                                                      std::vector<Comment>* comments) {
   try {
     // Offsets have 32 bits. So do expression ids, and every expression has at least one character.
-    static_assert(kMostTextBytes < kUnresolved);
-    if (text.size() > kMostTextBytes) {
+    static_assert(kMaxTextBytes < kUnresolved);
+    if (text.size() > kMaxTextBytes) {
       throw SyntaxError{FindingCode::BadEncoding, 0,
-                        fmt::format("The text is longer than {} MiB.", kMostTextBytes >> 20),
+                        fmt::format("The text is longer than {} MiB.", kMaxTextBytes >> 20),
                         "split the program."};
     }
     if (const std::size_t bad = find_bad_byte(text); bad != std::string_view::npos) {

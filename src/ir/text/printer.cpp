@@ -348,14 +348,14 @@ std::expected<std::string, Findings> format(std::string_view text) {
     FELSITE_TRY(auto program, parse_with_comments(text, &comments));
     std::string formatted = Printer(program, text, comments).print();
     // The result replaces the text, so it must be readable again.
-    if (formatted.size() > kMostTextBytes) {
+    if (formatted.size() > kMaxTextBytes) {
       return std::unexpected(
           Findings{Finding{FindingCode::BadEncoding,
                            1,
                            1,
                            {},
                            fmt::format("In canonical form the text would be longer than {} MiB.",
-                                       kMostTextBytes >> 20),
+                                       kMaxTextBytes >> 20),
                            "split the program, or shorten its comments."}});
     }
     return formatted;

@@ -28,7 +28,7 @@ class TokenStream {
   const Token& now() const { return now_; }
   const Token& after() const { return after_; }
   bool at(std::string_view symbol) const { return is(now_, symbol); }
-  bool after_is(std::string_view symbol) const { return is(after_, symbol); }
+  bool next_is(std::string_view symbol) const { return is(after_, symbol); }
   bool at_keyword(Keyword keyword) const;
   Token take() {
     const Token token = now_;

@@ -13,8 +13,8 @@ namespace {
 using dispatch::WalkParameters;
 using dispatch::WalkWords;
 
-constexpr std::size_t kStepsInBlockOfRounds = 256;
-constexpr std::size_t kMostRounds = 32;
+constexpr std::size_t kStepsPerBlockOfRounds = 256;
+constexpr std::size_t kMaxRounds = 32;
 
 class DeviceWalk {
  public:
@@ -36,9 +36,9 @@ class DeviceWalk {
       if (stops_[s].is_skipped) continue;
       FELSITE_CHECK(add_stop(s, round));
     }
-    const std::size_t most = std::min(kMostRounds, steps_.runs_at_once(plan_.segments.size()));
+    const std::size_t most = std::min(kMaxRounds, steps_.runs_at_once(plan_.segments.size()));
     const std::size_t rounds =
-        std::clamp<std::size_t>(kStepsInBlockOfRounds / round.size(), 1, most);
+        std::clamp<std::size_t>(kStepsPerBlockOfRounds / round.size(), 1, most);
     for (std::size_t i = 0; i < rounds; ++i) {
       out_.repeated.insert(out_.repeated.end(), round.begin(), round.end());
     }
@@ -79,7 +79,7 @@ class DeviceWalk {
       Stop& stop = stops_[s];
       const bool is_end = s == end();
       stop.is_skipped = !is_end && s != 0 && plan_.segments[s].empty &&
-                        plan_.segments[s].next.kind == NextSegment::Kind::Go;
+                        plan_.segments[s].next.kind == NextSegment::Kind::Jump;
       if (stop.is_skipped) continue;
       stop.shape_at = static_cast<std::uint32_t>(shapes_.size());
       add_shape(s, is_end);
@@ -129,7 +129,7 @@ class DeviceWalk {
   // The first stop from a segment on that is not skipped.
   std::uint32_t stop_of(std::uint32_t segment) const {
     while (segment != end() && stops_[segment].is_skipped)
-      segment = plan_.segments[segment].next.yes;
+      segment = plan_.segments[segment].next.target;
     return segment;
   }
 
@@ -183,11 +183,11 @@ class DeviceWalk {
     return p;
   }
 
-  void set_target(Parameters& p, std::uint32_t segment, bool yes) const {
+  void set_target(Parameters& p, std::uint32_t segment, bool taken) const {
     const Stop& stop = stops_[stop_of(segment)];
-    p[yes ? WalkParameters::YesAt : WalkParameters::NoAt] = stop.gate_at;
-    p[yes ? WalkParameters::YesWords : WalkParameters::NoWords] = stop.gate_words;
-    p[yes ? WalkParameters::YesShape : WalkParameters::NoShape] = stop.shape_at;
+    p[taken ? WalkParameters::TargetAt : WalkParameters::ElseAt] = stop.gate_at;
+    p[taken ? WalkParameters::TargetWords : WalkParameters::ElseWords] = stop.gate_words;
+    p[taken ? WalkParameters::TargetShape : WalkParameters::ElseShape] = stop.shape_at;
   }
 
   std::vector<BufferSlice> control_buffers() const {
@@ -202,10 +202,11 @@ class DeviceWalk {
     Parameters p = parameters_of(s);
     const NextSegment& next = plan_.segments[s].next;
     const bool ends = next.kind == NextSegment::Kind::End;
-    p[WalkParameters::Kind] = static_cast<std::uint32_t>(ends ? NextSegment::Kind::Go : next.kind);
-    set_target(p, ends ? end() : next.yes, true);
-    set_target(p, ends ? end() : next.no, false);
-    if (next.kind != NextSegment::Kind::Go && !ends) {
+    p[WalkParameters::Kind] =
+        static_cast<std::uint32_t>(ends ? NextSegment::Kind::Jump : next.kind);
+    set_target(p, ends ? end() : next.target, true);
+    set_target(p, ends ? end() : next.else_target, false);
+    if (next.kind != NextSegment::Kind::Jump && !ends) {
       const GridFork& fork = plan_.forks[next.fork];
       p[WalkParameters::ChoiceAt] = choices_at_ + fork.choice;
       if (fork.is_loop) {

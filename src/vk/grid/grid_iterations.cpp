@@ -15,11 +15,11 @@ using ir::BufferId;
 
 // Most segments of one iteration that are recorded one after the other; beyond that the device
 // walks the plan.
-constexpr std::size_t kMostSteps = 16384;
+constexpr std::size_t kMaxSteps = 16384;
 // Most steps of a block of iterations, and most iterations, as far as one control kernel counts
 // them.
-constexpr std::size_t kStepsInBlockOfIterations = 1024;
-constexpr std::uint32_t kMostIterations = dispatch::kGridKernelSize;
+constexpr std::size_t kStepsPerBlockOfIterations = 1024;
+constexpr std::uint32_t kMaxIterations = dispatch::kGridKernelSize;
 
 class Iterations {
  public:
@@ -68,9 +68,9 @@ class Iterations {
     const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
     const std::size_t per_iteration = walk_.size() + compared + 2;
     const std::size_t most =
-        std::min<std::size_t>(kMostIterations, steps_.runs_at_once(per_iteration));
+        std::min<std::size_t>(kMaxIterations, steps_.runs_at_once(per_iteration));
     const auto room = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(kStepsInBlockOfIterations / per_iteration, 1, most));
+        std::clamp<std::size_t>(kStepsPerBlockOfIterations / per_iteration, 1, most));
     // The block runs a whole number of times; the remaining iterations come before it.
     const std::uint32_t bound = steps_.bound();
     in_block_ = bound <= room ? 0 : room;
@@ -261,7 +261,7 @@ class Iterations {
 }  // namespace
 
 Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long) {
-  auto walk = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMostSteps);
+  auto walk = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMaxSteps);
   too_long = !walk;
   if (too_long) return {};
   return Iterations(steps, std::move(*walk), sequence).add();

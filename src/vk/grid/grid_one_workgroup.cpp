@@ -19,8 +19,8 @@ constexpr std::uint64_t kIterationBytes = 16;
 // Iterations of one dispatch: enough to make its start cheap in comparison, and few enough for
 // displays and watchdogs, depending on the size of the grid.
 constexpr std::uint64_t kInvocationsAtOnce = std::uint64_t{1} << 24;
-constexpr std::uint64_t kFewestIterationsAtOnce = 2048;
-constexpr std::uint64_t kMostIterationsAtOnce = 16384;
+constexpr std::uint64_t kMinIterationsAtOnce = 2048;
+constexpr std::uint64_t kMaxIterationsAtOnce = 16384;
 
 // If so, the first iteration is the last one.
 bool flag_is_never_set(const GridRequest& request) {
@@ -171,8 +171,8 @@ class OneWorkgroupStep {
 
   codegen::IterationLoop iteration_loop(const GridSegment& segment) const {
     codegen::IterationLoop iterations;
-    iterations.most = static_cast<std::uint32_t>(std::clamp(
-        kInvocationsAtOnce / invocations(), kFewestIterationsAtOnce, kMostIterationsAtOnce));
+    iterations.most = static_cast<std::uint32_t>(
+        std::clamp(kInvocationsAtOnce / invocations(), kMinIterationsAtOnce, kMaxIterationsAtOnce));
     const bool has_flag = request_.config.convergence.kind == Convergence::Kind::Flag;
     for (BufferId id = 0; id < segment.buffers.size(); ++id) {
       const SegmentBuffer& buffer = segment.buffers[id];

@@ -38,11 +38,11 @@ std::vector<std::uint64_t> GridSteps::lengths() const {
 
 std::size_t GridSteps::runs_at_once(std::size_t dispatches) const {
   // A good part of a second on most devices.
-  constexpr double kMostInvocations = std::uint64_t{1} << 28;
+  constexpr double kMaxInvocations = std::uint64_t{1} << 28;
   const auto& size = request_.program.workgroup_size();
   double work = static_cast<double>(std::max<std::size_t>(dispatches, 1));
   for (std::size_t axis = 0; axis < 3; ++axis) work *= double(request_.grid[axis]) * size[axis];
-  return static_cast<std::size_t>(std::max(kMostInvocations / std::max(work, 1.0), 1.0));
+  return static_cast<std::size_t>(std::max(kMaxInvocations / std::max(work, 1.0), 1.0));
 }
 
 bool GridSteps::has_conditions() const {
@@ -96,7 +96,7 @@ Result<void> GridSteps::make_kept() {
     FELSITE_CHECK(make(sizes.spills[i], "spill", spills_[i]));
   }
   if (plan_.group_words != 0) {
-    FELSITE_CHECK(make(sizes.group_spill, "group spill", group_spill_));
+    FELSITE_CHECK(make(sizes.workgroup_spill, "workgroup spill", workgroup_spill_));
   }
   kept_.assign(request_.program.buffers().size(), nullptr);
   for (std::size_t i = 0; i < plan_.kept.size(); ++i) {
@@ -125,8 +125,8 @@ BufferSlice GridSteps::slice_of(const SegmentBuffer& buffer,
       return iteration.choices.value_or(BufferSlice{});
     case SegmentBuffer::Kind::Spill:
       return whole(spills_[buffer.source]);
-    case SegmentBuffer::Kind::GroupSpill:
-      return whole(group_spill_);
+    case SegmentBuffer::Kind::WorkgroupSpill:
+      return whole(workgroup_spill_);
     case SegmentBuffer::Kind::Kept:
       return whole(kept_[buffer.source]);
     case SegmentBuffer::Kind::Changed:
@@ -265,7 +265,7 @@ namespace {
 Result<bool> add_recorded_walk(Engine& engine, const GridRequest& request, Sequence& sequence) {
   GridSteps steps(engine, request);
   FELSITE_CHECK(steps.cut(/*store_choices=*/false));
-  bool too_long = !steps.plan().host_knows_way;
+  bool too_long = !steps.plan().host_resolvable;
   if (too_long) return false;
   FELSITE_CHECK(add_iterations(steps, sequence, too_long));
   if (!too_long) sequence.own_bytes += steps.own_bytes();

@@ -75,7 +75,7 @@ class GridSteps {
   bool is_whole_ = false;
   std::uint64_t own_bytes_ = 0;
   std::vector<SharedBuffer> spills_;  // by number
-  SharedBuffer group_spill_;
+  SharedBuffer workgroup_spill_;
   std::vector<SharedBuffer> kept_;     // by BufferId
   std::vector<SharedBuffer> shadows_;  // by BufferId; null for those that are not compared
   std::vector<SharedKernel> kernels_;  // by segment

@@ -14,9 +14,9 @@ namespace felsite::vk {
 // VK_SUCCESS there are no rows.
 template <class Row, class Ask>
 VkResult enumerate(std::vector<Row>& rows, Ask ask) {
-  constexpr int kMostTries = 8;
+  constexpr int kMaxTries = 8;
   VkResult result = VK_INCOMPLETE;
-  for (int i = 0; i < kMostTries && result == VK_INCOMPLETE; ++i) {
+  for (int i = 0; i < kMaxTries && result == VK_INCOMPLETE; ++i) {
     std::uint32_t count = 0;
     result = ask(&count, nullptr);
     if (result == VK_INCOMPLETE) continue;

@@ -25,12 +25,12 @@ std::weak_ptr<Instance>& open_instance() {
 // Tries with space for many rows first: each call makes the loader find and open all drivers, which
 // takes a millisecond. Without a list no optional extension is used.
 std::vector<VkExtensionProperties> instance_extensions() {
-  constexpr std::size_t kMostRoom = 4096;
+  constexpr std::size_t kMaxRoom = 4096;
   std::vector<VkExtensionProperties> found(64);
   while (true) {
     auto count = static_cast<std::uint32_t>(found.size());
     const VkResult result = loader().enumerate_instance_extensions(nullptr, &count, found.data());
-    if (result == VK_INCOMPLETE && found.size() < kMostRoom) {
+    if (result == VK_INCOMPLETE && found.size() < kMaxRoom) {
       found.resize(2 * found.size());
       continue;
     }

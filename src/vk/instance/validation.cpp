@@ -61,7 +61,7 @@ Result<Validation> wanted_validation() {
 void ValidationLog::add(std::string_view message) noexcept {
   const std::lock_guard lock(mutex_);
   ++count_;
-  if (kept_.size() < kMostKept) base::best_effort([&] { kept_.emplace_back(message); });
+  if (kept_.size() < kMaxKept) base::best_effort([&] { kept_.emplace_back(message); });
 }
 
 std::vector<std::string> ValidationLog::take() {

@@ -42,7 +42,7 @@ class ValidationLog {
   std::vector<std::string> take();
 
  private:
-  static constexpr std::size_t kMostKept = 32;
+  static constexpr std::size_t kMaxKept = 32;
   std::atomic<std::uint64_t> count_ = 0;
   std::mutex mutex_;
   std::vector<std::string> kept_;

@@ -141,8 +141,8 @@ CacheRead read_cache(const std::filesystem::path& path, std::string_view identit
     return failed == 0 && count == bytes;
   };
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > sizeof(Header) + kMostPipelineCacheBytes) {
-    return damaged(fmt::format("is longer than {} MiB", kMostPipelineCacheBytes >> 20));
+  if (size > sizeof(Header) + kMaxPipelineCacheBytes) {
+    return damaged(fmt::format("is longer than {} MiB", kMaxPipelineCacheBytes >> 20));
   }
   Header header{};
   if (!read(&header, sizeof header)) return damaged("is too short");
@@ -160,9 +160,9 @@ CacheRead read_cache(const std::filesystem::path& path, std::string_view identit
 
 std::string write_cache(const std::filesystem::path& path, std::string_view identity,
                         ByteSpan data) {
-  if (data.size() > kMostPipelineCacheBytes) {
+  if (data.size() > kMaxPipelineCacheBytes) {
     return unwritten(path,
-                     fmt::format("it would be longer than {} MiB", kMostPipelineCacheBytes >> 20),
+                     fmt::format("it would be longer than {} MiB", kMaxPipelineCacheBytes >> 20),
                      "set FELSITE_CACHE_DIR to `off` for programs with so many kernels.");
   }
   if (const int failed = make_folder(path.parent_path()); failed != 0) {

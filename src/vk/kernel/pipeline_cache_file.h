@@ -18,7 +18,7 @@
 namespace felsite::vk {
 
 // Larger caches are neither read nor written, nor kept in memory.
-inline constexpr std::uint64_t kMostPipelineCacheBytes = std::uint64_t{64} << 20;
+inline constexpr std::uint64_t kMaxPipelineCacheBytes = std::uint64_t{64} << 20;
 
 // What a cache is valid for: the device, its driver and their versions, as text.
 std::string cache_identity(const DeviceSnapshot& device);
@@ -38,7 +38,7 @@ struct CacheRead {
 // Never blocks, whatever kind of file it is.
 CacheRead read_cache(const std::filesystem::path& file, std::string_view identity);
 // Makes the folder and its parent if they are missing. Returns a warning, or nothing. Does not
-// write more than kMostPipelineCacheBytes.
+// write more than kMaxPipelineCacheBytes.
 std::string write_cache(const std::filesystem::path& file, std::string_view identity,
                         ByteSpan data);
 // Removes what killed writers left in the folder of the file.

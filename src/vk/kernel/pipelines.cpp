@@ -88,9 +88,9 @@ Pipelines::Entries Pipelines::release(KernelUse& use) {
   SharedCache stale;
   {
     // It holds mostly evicted kernels, whose memory the driver then frees.
-    constexpr std::uint64_t kWorthIt = 64;
+    constexpr std::uint64_t kMinStale = 64;
     const std::lock_guard lock(mutex_);
-    if (in_cache_ >= kWorthIt && in_cache_ > 4 * kept_.size()) stale = cache_;
+    if (in_cache_ >= kMinStale && in_cache_ > 4 * kept_.size()) stale = cache_;
   }
   if (stale != nullptr) begin_again(stale);
   return released;

@@ -55,7 +55,7 @@ struct PipelineLimits {
   std::uint64_t bytes = std::uint64_t{64} << 20;
   // Vulkan cannot remove a part of a pipeline cache, so past the bound it is replaced by an empty
   // one. SwiftShader's never report growth, so the number of pipelines is bounded as well.
-  std::uint64_t driver_bytes = kMostPipelineCacheBytes;
+  std::uint64_t driver_bytes = kMaxPipelineCacheBytes;
   std::uint64_t driver_pipelines = 4096;
 };
 

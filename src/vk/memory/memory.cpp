@@ -178,7 +178,7 @@ Result<SharedBuffer> Memory::make(Place place, std::uint64_t bytes, const Object
 
 std::optional<Memory::Imported> Memory::import(ByteSpan bytes, const ObjectName& name) {
   if (!device_.has(RuntimeFeature::ExternalHostMemory)) return {};
-  if (bytes.size() < kLeastImportedBytes) return {};
+  if (bytes.size() < kMinImportedBytes) return {};
   const SnapshotLimits& limits = device_.snapshot().limits;
   const std::uint64_t page = limits.host_pointer_alignment;
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());

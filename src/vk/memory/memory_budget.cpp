@@ -12,23 +12,23 @@ std::shared_ptr<MemoryBudget> MemoryBudget::of_host() {
 }
 
 std::expected<void, std::uint64_t> MemoryBudget::take(std::uint64_t bytes) {
-  const std::uint64_t unasked = unasked_.load();
+  const std::uint64_t unasked = unqueried_.load();
   std::uint64_t free = UINT64_MAX;
-  if (bytes >= kAskEvery || unasked >= kAskEvery - bytes) {
+  if (bytes >= kQueryInterval || unasked >= kQueryInterval - bytes) {
     const base::HostMemory host = ask_();
     limit_ = host.total / 4 * 3;
     const std::uint64_t spared = host.total / 16;
     free = host.available - std::min(host.available, spared);
-    unasked_ = 0;
+    unqueried_ = 0;
   } else {
-    unasked_ = unasked + bytes;
+    unqueried_ = unasked + bytes;
   }
   const std::uint64_t limit = limit_;
   std::uint64_t taken = taken_;
   do {
     const std::uint64_t room = std::min(limit - std::min(limit, taken), free);
     if (bytes > room) {
-      unasked_ = kAskEvery;  // the next request asks the host again
+      unqueried_ = kQueryInterval;  // the next request asks the host again
       return std::unexpected(room);
     }
   } while (!taken_.compare_exchange_weak(taken, taken + bytes));

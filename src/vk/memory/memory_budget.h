@@ -29,12 +29,12 @@ class MemoryBudget {
 
  private:
   // Asking the host takes as long as making a small buffer.
-  static constexpr std::uint64_t kAskEvery = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t kQueryInterval = std::uint64_t{16} << 20;
 
   const Ask ask_;
-  std::atomic<std::uint64_t> taken_ = 0;            // touched or not
-  std::atomic<std::uint64_t> unasked_ = kAskEvery;  // taken since the host was asked
-  std::atomic<std::uint64_t> limit_ = 0;            // of all; what the host reported last
+  std::atomic<std::uint64_t> taken_ = 0;                   // touched or not
+  std::atomic<std::uint64_t> unqueried_ = kQueryInterval;  // taken since the host was asked
+  std::atomic<std::uint64_t> limit_ = 0;                   // of all; what the host reported last
 };
 
 }  // namespace felsite::vk

@@ -58,7 +58,7 @@ constexpr std::array kSubgroupOperations{
 };
 
 // Vulkan does not promise it; quirks.cpp lists the drivers that have it.
-constexpr Feature kKnownOfDrivers = Feature::LinearSubgroups;
+constexpr Feature kKnownByDriver = Feature::LinearSubgroups;
 
 consteval bool every_feature_has_a_source() {
   for (std::size_t i = 0; i < codegen::kFeatureCount; ++i) {
@@ -67,7 +67,7 @@ consteval bool every_feature_has_a_source() {
         (depends_on_features(feature) ? 1 : 0) +
         std::ranges::count(kFloatPromises, feature, &FloatPromise::feature) +
         std::ranges::count(kSubgroupOperations, feature, &SubgroupOperations::feature) +
-        (feature == kKnownOfDrivers ? 1 : 0);
+        (feature == kKnownByDriver ? 1 : 0);
     if (sources != 1) return false;
   }
   return true;

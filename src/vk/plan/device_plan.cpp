@@ -105,7 +105,7 @@ void plan_queues(const DeviceSnapshot& device, bool transfer_asked, DevicePlan& 
   plan.transfer_family = own.value_or(plan.compute_family);
   plan.notes.emplace_back(
       own ? fmt::format("Copies run beside the kernels, on queue family {}.", *own)
-          : "The mask asks for a queue for copies, and the compute queue stands in.");
+          : "The mask asks for a queue for copies, and the compute queue does the copies.");
 }
 
 }  // namespace

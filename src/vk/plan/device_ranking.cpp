@@ -14,7 +14,7 @@ namespace felsite::vk {
 namespace {
 
 // Shorter ones would too often match a part of a name by chance.
-constexpr std::size_t kLeastUuidDigits = 8;
+constexpr std::size_t kMinUuidDigits = 8;
 
 // Higher is stronger. A device of type "other" is more likely hardware than software.
 int strength(const DeviceSnapshot& device) {
@@ -53,7 +53,7 @@ std::optional<std::string> uuid_digits(std::string_view text) {
   std::string digits = lower_case(text);
   std::erase(digits, '-');
   const bool hexadecimal = digits.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (digits.size() < kLeastUuidDigits || !hexadecimal) return std::nullopt;
+  if (digits.size() < kMinUuidDigits || !hexadecimal) return std::nullopt;
   return digits;
 }
 
@@ -73,7 +73,7 @@ Meant devices_meant(std::span<const DeviceSnapshot> devices, std::string_view wa
   const auto read = std::from_chars(wanted.data(), end, position);
   const bool is_number = read.ec == std::errc{} && read.ptr == end;
   // A number that is not a position may still be part of a name, and a long one of a UUID.
-  if (is_number && position < devices.size() && wanted.size() < kLeastUuidDigits) {
+  if (is_number && position < devices.size() && wanted.size() < kMinUuidDigits) {
     meant.devices[position] = true;
     meant.yes = fmt::format("it is device {}", position);
     meant.no = fmt::format("device {} was asked for", position);

@@ -175,10 +175,10 @@ std::optional<std::uint32_t> compute_family(const DeviceSnapshot& snapshot) {
 std::optional<std::uint32_t> transfer_family(const DeviceSnapshot& snapshot) {
   // Families for video and the like can copy too, but their hardware is not made for it.
   constexpr VkQueueFlags kCopies = VK_QUEUE_TRANSFER_BIT;
-  constexpr VkQueueFlags kNoMatter = VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+  constexpr VkQueueFlags kIrrelevant = VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
   for (std::uint32_t i = 0; i < snapshot.queue_families.size(); ++i) {
     const QueueFamily& family = snapshot.queue_families[i];
-    if (family.queues != 0 && (family.flags & ~kNoMatter) == kCopies) return i;
+    if (family.queues != 0 && (family.flags & ~kIrrelevant) == kCopies) return i;
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@ namespace felsite::vk {
 
 // A dispatch may import an input of the caller instead of copying it. For smaller inputs a copy is
 // faster.
-inline constexpr std::uint64_t kLeastImportedBytes = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMinImportedBytes = std::uint64_t{1} << 20;
 
 struct MemoryStrategy {
   bool writes_in_place = false;  // buffers are mapped, uploads are plain copies by the host

@@ -25,7 +25,7 @@ constexpr std::array<RuntimeFeatureInfo, kRuntimeFeatureCount> kFeatures{{
     {RuntimeFeature::InPlaceReads, "in_place_reads",
      "of in_place_memory, the reading: not where it goes past the host's cache"},
     {RuntimeFeature::TransferQueue, "transfer_queue",
-     "copies on a queue of their own; the compute queue stands in where a device has none"},
+     "copies on a separate queue; the compute queue does them where a device has none"},
     {RuntimeFeature::ExternalHostMemory, "external_host_memory", "VK_EXT_external_memory_host"},
     {RuntimeFeature::MemoryBudget, "memory_budget", "VK_EXT_memory_budget"},
     {RuntimeFeature::ConditionalRendering, "conditional_rendering",

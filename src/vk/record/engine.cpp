@@ -33,9 +33,9 @@ std::uint64_t nanoseconds(Clock::duration duration) {
 Result<void> wait_unless_stopped(WorkQueue& queue, Ticket ticket, const base::Deadline& deadline,
                                  const base::StopFlag* stop) {
   constexpr std::chrono::nanoseconds kPollInterval = std::chrono::milliseconds(20);
-  if (stop == nullptr) return queue.wait(ticket, deadline.left());
+  if (stop == nullptr) return queue.wait(ticket, deadline.remaining());
   while (true) {
-    const std::chrono::nanoseconds left = deadline.left();
+    const std::chrono::nanoseconds left = deadline.remaining();
     auto waited = queue.wait(ticket, std::min(left, kPollInterval));
     const bool waits_on =
         !waited && waited.error().code == ErrorCode::Timeout && left > kPollInterval;
@@ -146,7 +146,7 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
     }
     FELSITE_TRY(const auto more, inspect_submission(running));
     if (!more) break;
-    if (deadline.left().count() == 0) {
+    if (deadline.remaining().count() == 0) {
       abandon(std::move(running));
       return std::unexpected(noted(queue().timed_out()));
     }

@@ -18,10 +18,10 @@ using dispatch::Section;
 
 // How many steps of a block's runs one command buffer holds. Beginning another one takes a software
 // driver as long as ten small dispatches.
-constexpr std::size_t kMostStepsInBatch = 256;
+constexpr std::size_t kMaxStepsInBatch = 256;
 
 std::uint32_t most_in_batch(std::size_t steps) {
-  const std::size_t in_batch = kMostStepsInBatch / std::max<std::size_t>(steps, 1);
+  const std::size_t in_batch = kMaxStepsInBatch / std::max<std::size_t>(steps, 1);
   return static_cast<std::uint32_t>(std::max<std::size_t>(in_batch, 1));
 }
 

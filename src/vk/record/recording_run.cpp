@@ -14,10 +14,10 @@ namespace felsite::vk {
 namespace {
 
 // Most runs of a block in one submission, for the sake of displays and watchdogs.
-constexpr std::uint32_t kMostRunsAtOnce = 64;
+constexpr std::uint32_t kMaxRunsAtOnce = 64;
 // Most such submissions in flight: a driver keeps each of them in memory, and a caller's timeout
 // takes effect only where the host waits.
-constexpr std::uint32_t kMostAhead = 64;
+constexpr std::uint32_t kMaxAhead = 64;
 
 void name_segment(Error& error, const SegmentPlace& segment) {
   error.context.segment = segment.index;
@@ -63,7 +63,7 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
 // Submits the beginning, and as many runs of a block that is not watched as may be in flight.
 Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
                                          Ticket after) {
-  const std::uint32_t most = std::max(kMostRunsAtOnce / std::max(runs_.often, 1u), 1u);
+  const std::uint32_t most = std::max(kMaxRunsAtOnce / std::max(runs_.often, 1u), 1u);
   for (std::uint32_t ahead = 1;; ++ahead) {
     std::array<Portion, 3> portions;
     std::size_t count = 0;
@@ -73,7 +73,7 @@ Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const Wo
     left_ -= times;
     if (left_ == 0 && runs_.times != 0) portions[count++] = {.part = kEpilogue};
     auto ticket = submit_portions(queue, std::span(portions).first(count), other, after);
-    if (!ticket || left_ == 0 || ahead == kMostAhead) return ticket;
+    if (!ticket || left_ == 0 || ahead == kMaxAhead) return ticket;
     begins = false;
     other = nullptr;
   }

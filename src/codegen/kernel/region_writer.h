@@ -1,13 +1,13 @@
 // Barriers behind divergent returns, and several invocations in a lane.
 //
 // Every invocation of a workgroup has to reach a barrier, also one that has returned. So the entry
-// is cut at its barriers into runs, each a function that says whether the invocation still runs.
+// is cut at its barriers into regions, each a function that says whether the invocation still runs.
 // The entry point calls them one after the other as long as that is so, and all lanes go through
 // the barriers together. A condition or bound around a barrier is the same for all invocations that
 // run, but only they can compute it: they publish it through workgroup memory.
 //
-// A lane with several invocations calls each run for one after the other. What outlives a run has a
-// place for each of them.
+// A lane with several invocations calls each region for one after the other. What outlives a region
+// has a place for each of them.
 #pragma once
 
 #include "codegen/kernel/expression_writer.h"
@@ -16,10 +16,10 @@
 
 namespace felsite::codegen {
 
-class RunWriter : KernelPart {
+class RegionWriter : KernelPart {
  public:
-  RunWriter(const KernelPart& kernel, Variables& variables, ExpressionWriter& expressions,
-            TrapReports& traps, TripCounts& trips, WriteStatements write_statements)
+  RegionWriter(const KernelPart& kernel, Variables& variables, ExpressionWriter& expressions,
+               TrapReports& traps, TripCounts& trips, WriteStatements write_statements)
       : KernelPart(kernel),
         variables_(variables),
         expressions_(expressions),
@@ -30,7 +30,7 @@ class RunWriter : KernelPart {
   void write(ir::NodeRange range);
 
  private:
-  void write_run(ir::NodeRange range);
+  void write_region(ir::NodeRange range);
   void write_barrier_construct(ir::NodeId id);
   void start_running();
   template <class Body>

@@ -1,15 +1,15 @@
-#include "codegen/kernel/run_writer.h"
+#include "codegen/kernel/region_writer.h"
 
 namespace felsite::codegen {
 
 using ir::NodeKind;
 
 // The variable that says whether the current invocation has not returned yet.
-Id RunWriter::running() {
+Id RegionWriter::running() {
   return plan_.turns > 1 ? variables_.at_turn(running_, e_.type_bool()) : running_;
 }
 
-void RunWriter::start_running() {
+void RegionWriter::start_running() {
   if (plan_.turns == 1) {
     running_ = variables_.new_variable(e_.type_bool(), true);
     e_.store(running_, e_.flag(true).id);
@@ -28,7 +28,7 @@ void RunWriter::start_running() {
 
 // Writes `body()` for each invocation of the lane that still runs.
 template <class Body>
-void RunWriter::while_running(Body body) {
+void RegionWriter::while_running(Body body) {
   const auto act = [&] { e_.when(e_.load_flag(running()), body); };
   if (plan_.turns == 1) return act();
   const Word turns = e_.word(plan_.turns);
@@ -39,29 +39,29 @@ void RunWriter::while_running(Body body) {
   check_loop_ended(ended, turns);
 }
 
-void RunWriter::write(ir::NodeRange range) {
+void RegionWriter::write(ir::NodeRange range) {
   if (running_ == 0) start_running();
   ir::NodeId begin = range.begin;
   for (ir::NodeId id = range.begin; id < range.end; id = program_.node(id).end) {
-    if (!plan_.runs.has_barrier[id]) continue;
-    write_run({begin, id});
+    if (!plan_.regions.has_barrier[id]) continue;
+    write_region({begin, id});
     write_barrier_construct(id);
     begin = program_.node(id).end;
   }
-  write_run({begin, range.end});
+  write_region({begin, range.end});
 }
 
-void RunWriter::write_run(ir::NodeRange range) {
+void RegionWriter::write_region(ir::NodeRange range) {
   if (range.empty()) return;
-  const Id run =
-      e_.write_function("run", e_.type_bool(), {}, [&](FunctionWriter& f, OpenBlock block) {
+  const Id region =
+      e_.write_function("region", e_.type_bool(), {}, [&](FunctionWriter& f, OpenBlock block) {
         Flow end = trips_.in_function([&] { return write_statements_(std::move(block), range); });
         if (end) f.emit_return(std::move(*end), e_.flag(true).id);
       });
-  while_running([&] { e_.store(running(), e_.function().call(e_.type_bool(), {run})); });
+  while_running([&] { e_.store(running(), e_.function().call(e_.type_bool(), {region})); });
 }
 
-void RunWriter::write_barrier_construct(ir::NodeId id) {
+void RegionWriter::write_barrier_construct(ir::NodeId id) {
   const ir::Node& node = program_.node(id);
   mark_line(id);
   if (node.kind == NodeKind::Barrier) return traps_.write_barrier(id);
@@ -87,7 +87,7 @@ void RunWriter::write_barrier_construct(ir::NodeId id) {
 }
 
 // A condition gives 0 or 1. Where nobody runs any more it is 0, and so are both bounds of a loop.
-Word RunWriter::agreed(ir::ExprId root) {
+Word RegionWriter::agreed(ir::ExprId root) {
   if (is_known_to_all(program_, root)) return word_of(root);
   if (agreed_word_ == 0) agreed_word_ = buffers_.workgroup_words(1, "agreed");
   const Word only = e_.word(0);
@@ -103,14 +103,14 @@ Word RunWriter::agreed(ir::ExprId root) {
   return buffers_.load_workgroup_word(agreed_word_, only);
 }
 
-Word RunWriter::word_of(ir::ExprId root) {
+Word RegionWriter::word_of(ir::ExprId root) {
   const Value value = expressions_.evaluate(root);
   if (value.type != ir::Type::Bool) return value.word();
   return zero_or_one(value.flag());
 }
 
 // In a function, so that ids are those of the turn in which it is called.
-Word RunWriter::word_at_turn(ir::ExprId root) {
+Word RegionWriter::word_at_turn(ir::ExprId root) {
   const Id function =
       e_.write_function("agreed", e_.type_word(), {}, [&](FunctionWriter& f, OpenBlock block) {
         f.emit_return(std::move(block), word_of(root).id());

@@ -8,7 +8,7 @@ using ir::ExprKind;
 using ir::NodeId;
 using ir::NodeKind;
 
-constexpr std::uint32_t kEntryPoint = 0xFFFF'FFFFU;  // not in a run
+constexpr std::uint32_t kEntryPoint = 0xFFFF'FFFFU;  // not in a region
 
 // Marks the barriers, or only those of the grid, and every construct around one.
 std::vector<bool> find_barriers(const ir::Program& program, ir::NodeRange nodes, bool of_grid) {
@@ -40,7 +40,7 @@ std::vector<bool> find_cuts(const ir::Program& program, ir::NodeRange nodes) {
 // Whether an invocation can reach a barrier that another one never reaches, because it has
 // returned: the barrier follows a divergent exit, or is in a loop with one. The end of a cut
 // construct counts as a barrier.
-bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const RunPlan& plan,
+bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const RegionPlan& plan,
                           const ir::UniformityMap& uniformity, ir::Uniformity together) {
   const std::vector<bool>& holds_barrier = plan.has_barrier;
   bool left = false;
@@ -63,29 +63,30 @@ bool exits_before_barrier(const ir::Program& program, ir::NodeRange nodes, const
   return left && !cut_ends.empty();
 }
 
-// The number of the run that each node is in.
+// The number of the region that each node is in.
 std::vector<std::uint32_t> number_runs(const ir::Program& program, ir::NodeRange nodes,
                                        const std::vector<bool>& holds_barrier) {
-  std::vector<std::uint32_t> run_of(program.nodes().size(), kEntryPoint);
-  std::uint32_t run = 0;
+  std::vector<std::uint32_t> region_of(program.nodes().size(), kEntryPoint);
+  std::uint32_t region = 0;
   NodeId id = nodes.begin;
   while (id < nodes.end) {
     if (holds_barrier[id]) {
-      ++run;
+      ++region;
       ++id;  // into its body
       continue;
     }
     const NodeId end = program.node(id).end;
-    for (; id < end; ++id) run_of[id] = run;
+    for (; id < end; ++id) region_of[id] = region;
   }
-  return run_of;
+  return region_of;
 }
 
 }  // namespace
 
-RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
-                  const ir::UniformityMap& uniformity, const std::optional<GridFolding>& folding) {
-  RunPlan plan;
+RegionPlan plan_regions(const ir::Program& program, ir::NodeRange nodes,
+                        const ir::UniformityMap& uniformity,
+                        const std::optional<GridFolding>& folding) {
+  RegionPlan plan;
   plan.has_barrier.assign(program.nodes().size(), false);
   plan.cut.assign(program.nodes().size(), false);
   plan.persistent.assign(program.vars().size(), false);
@@ -100,19 +101,19 @@ RunPlan plan_runs(const ir::Program& program, ir::NodeRange nodes,
   }
   if (!plan.needed) return plan;
 
-  const std::vector<std::uint32_t> run_of = number_runs(program, nodes, plan.has_barrier);
+  const std::vector<std::uint32_t> region_of = number_runs(program, nodes, plan.has_barrier);
   std::vector<std::uint32_t> declared_in(program.vars().size(), kEntryPoint);
   for (NodeId id = nodes.begin; id < nodes.end; ++id) {
     const ir::Node& node = program.node(id);
     const auto mark = [&](ir::VarId variable) {
-      if (declared_in[variable] != run_of[id]) plan.persistent[variable] = true;
+      if (declared_in[variable] != region_of[id]) plan.persistent[variable] = true;
     };
     for (const ir::ExprId row : program.rows_of_node(id)) {
       if (program.expr(row).kind == ExprKind::Var) mark(program.expr(row).ref);
     }
     const ir::VariableUse use = ir::info(node.kind).variable;
     if (use == ir::VariableUse::Assigns) mark(node.ref);
-    if (use == ir::VariableUse::Declares) declared_in[node.ref] = run_of[id];
+    if (use == ir::VariableUse::Declares) declared_in[node.ref] = region_of[id];
   }
   return plan;
 }
