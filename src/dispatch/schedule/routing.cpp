@@ -104,6 +104,15 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
   return fits ? Budget::Suffices : Budget::MayNotSuffice;
 }
 
+// The program reads its grid from a buffer that it may change.
+bool changes_own_grid(const ir::Program& program) {
+  if (!program.facts().has_indirect_dispatch) return false;
+  const ir::BufferId words = program.node(program.entry().begin).ref;
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  return std::ranges::binary_search(effects.writes, words) ||
+         std::ranges::binary_search(effects.atomics, words);
+}
+
 // Why the whole grid cannot be one workgroup; empty if it can.
 std::string too_much_for_one_workgroup(const ir::Program& program, const Extent3& grid,
                                        const DeviceProfile& device) {
@@ -180,12 +189,11 @@ bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& conf
   return facts.has_grid_sync || facts.has_collectives || config.fixpoint_iterations.value_or(1) > 1;
 }
 
-bool changes_own_grid(const ir::Program& program) {
-  if (!program.facts().has_indirect_dispatch) return false;
-  const ir::BufferId words = program.node(program.entry().begin).ref;
-  const ir::Effects effects = ir::effects_of(program, program.entry());
-  return std::ranges::binary_search(effects.writes, words) ||
-         std::ranges::binary_search(effects.atomics, words);
+bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
+  if (!needs_grid_sync_form(program, config) || config.cooperative) return false;
+  if (config.grid_sync == GridSync::HostSplit) return true;
+  return config.grid_sync == GridSync::Automatic && config.fixpoint_iterations.value_or(1) > 1 &&
+         changes_own_grid(program);
 }
 
 Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
