@@ -30,8 +30,9 @@ struct DeviceProfile {
   bool distributed = false;
   bool collectives = false;
   Extent3 max_workgroup_size{};
-  Extent3 max_workgroup_count{};               // of one grid, after splitting
-  Extent3 workgroups_per_dispatch{};           // larger grids are split
+  Extent3 max_workgroup_count{};  // of one grid, after splitting
+  // Larger grids are split.
+  Extent3 workgroups_per_dispatch{UINT32_MAX, UINT32_MAX, UINT32_MAX};
   bool conditional_steps = false;              // a word in memory decides whether a step runs
   std::uint64_t storage_offset_alignment = 1;  // of a buffer that begins inside another
   std::uint32_t max_workgroup_invocations = 0;

@@ -17,6 +17,10 @@ struct IterationRule {
   bool is_repeated() const { return bound > 1; }
 };
 
+inline bool is_repeated(const DispatchConfig& config) {
+  return config.fixpoint_iterations.value_or(1) > 1;
+}
+
 inline IterationRule iteration_rule(const ir::Program& program, const DispatchConfig& config) {
   IterationRule rule{.bound = config.fixpoint_iterations.value_or(1)};
   const Convergence::Kind kind = config.convergence.kind;

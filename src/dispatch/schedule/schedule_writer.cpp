@@ -11,12 +11,21 @@ namespace felsite::dispatch {
 
 using ir::BufferId;
 
+namespace {
+
+// A profile states 0 where it does not know.
+std::uint64_t or_unlimited(std::uint64_t bytes) { return bytes != 0 ? bytes : UINT64_MAX; }
+
+}  // namespace
+
 ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfile& device,
                                RouteChoice route)
     : request_(request),
       device_(device),
       grid_(request.grid.value_or(Extent3{1, 1, 1})),
-      rule_(iteration_rule(request.program, request.config)) {
+      rule_(iteration_rule(request.program, request.config)),
+      limits_{.memory = or_unlimited(device.memory_bytes),
+              .binding = or_unlimited(device.max_storage_buffer_bytes)} {
   out_.route = std::move(route);
   for (BufferId id = 0; id < request.program.buffers().size(); ++id) {
     out_.buffers.push_back({.bytes = request.bytes[id], .name = request.program.buffer(id).name});
@@ -53,9 +62,7 @@ Result<void> ScheduleWriter::cut(Cut cut) {
 
 Result<void> ScheduleWriter::add_kept() {
   using Kind = PlannedBuffer::Kind;
-  FELSITE_TRY(const auto sizes, size_kept(plan_, grid_,
-                                          {.memory = device_.memory_bytes,
-                                           .binding = device_.max_storage_buffer_bytes}));
+  FELSITE_TRY(const auto sizes, size_kept(plan_, grid_, limits_));
   for (const std::uint64_t bytes : sizes.spills) {
     spills_.push_back(add_buffer(Kind::Device, bytes, "spill"));
   }

@@ -7,6 +7,7 @@
 #include "dispatch/schedule/grid_kernels.h"
 #include "dispatch/schedule/grid_walk.h"
 #include "dispatch/schedule/iteration_rule.h"
+#include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/schedule.h"
 #include "felsite/grid_sync.h"
 
@@ -81,6 +82,7 @@ class ScheduleWriter {
   const DeviceProfile& device_;
   const Extent3 grid_;
   const IterationRule rule_;
+  const KeptLimits limits_;
   Schedule out_;
   GridSyncPlan plan_;
   bool is_whole_ = false;
