@@ -31,6 +31,10 @@ struct DeviceProfile {
   bool collectives = false;
   Extent3 max_workgroup_size{};
   Extent3 max_workgroup_count{};  // of one grid, after splitting
+  // Larger grids are split.
+  Extent3 workgroups_per_dispatch{UINT32_MAX, UINT32_MAX, UINT32_MAX};
+  bool conditional_steps = false;              // a word in memory decides whether a step runs
+  std::uint64_t storage_offset_alignment = 1;  // of a buffer that begins inside another
   std::uint32_t max_workgroup_invocations = 0;
   std::uint32_t subgroup_size = 0;
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none

@@ -28,12 +28,15 @@ std::uint64_t group_count(const Extent3& grid) {
 // The workgroup at each position of the run order.
 class GroupOrder {
  public:
-  GroupOrder(const Extent3& grid, const ReferenceOptions& options)
-      : grid_(grid), count_(group_count(grid)), order_(options.order) {
+  explicit GroupOrder(const RunOptions& options)
+      : grid_(options.part.value_or(options.grid)),
+        base_(options.base),
+        count_(group_count(grid_)),
+        order_(options.reference.order) {
     if (order_ != WorkgroupOrder::Shuffled) return;
     shuffled_.resize(count_);
     for (std::uint64_t i = 0; i < count_; ++i) shuffled_[i] = static_cast<std::uint32_t>(i);
-    std::mt19937_64 random(options.seed);
+    std::mt19937_64 random(options.reference.seed);
     // Not std::shuffle, which differs between standard libraries: a seed must give the same order
     // everywhere.
     for (std::uint64_t i = count_; i > 1; --i) std::swap(shuffled_[i - 1], shuffled_[random() % i]);
@@ -45,13 +48,14 @@ class GroupOrder {
     std::uint64_t linear = position;
     if (order_ == WorkgroupOrder::Reversed) linear = count_ - 1 - position;
     if (order_ == WorkgroupOrder::Shuffled) linear = shuffled_[position];
-    return {static_cast<std::uint32_t>(linear % grid_[0]),
-            static_cast<std::uint32_t>(linear / grid_[0] % grid_[1]),
-            static_cast<std::uint32_t>(linear / grid_[0] / grid_[1])};
+    return {base_[0] + static_cast<std::uint32_t>(linear % grid_[0]),
+            base_[1] + static_cast<std::uint32_t>(linear / grid_[0] % grid_[1]),
+            base_[2] + static_cast<std::uint32_t>(linear / grid_[0] / grid_[1])};
   }
 
  private:
-  Extent3 grid_;
+  Extent3 grid_;  // of the part that runs
+  Extent3 base_;
   std::uint64_t count_;
   WorkgroupOrder order_;
   std::vector<std::uint32_t> shuffled_;
@@ -76,7 +80,7 @@ Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& r
 // accurate enough to decide whether threads are worth starting.
 std::uint64_t estimate_work(const ir::Program& program) {
   constexpr std::uint64_t kTrips = 32;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 30;
   std::uint64_t work = 1;
   std::uint64_t weight = 1;
   std::vector<std::pair<ir::NodeId, std::uint64_t>> loops;  // end of the body, weight outside
@@ -86,10 +90,10 @@ std::uint64_t estimate_work(const ir::Program& program) {
       loops.pop_back();
     }
     const std::uint64_t rows = 1 + program.rows_of_node(id).size();
-    work = std::min(kMost, work + rows * weight);
+    work = std::min(kMax, work + rows * weight);
     if (program.node(id).kind == ir::NodeKind::Loop) {
       loops.emplace_back(program.node(id).end, weight);
-      weight = std::min(kMost, weight * kTrips);
+      weight = std::min(kMax, weight * kTrips);
     }
   }
   return work;
@@ -128,7 +132,7 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
   const Launch launch{
       program_,         bytecode_,   buffers, options.grid, reference.subgroup_width,
       options.deadline, options.stop};
-  const std::uint64_t groups = group_count(options.grid);
+  const std::uint64_t groups = group_count(options.part.value_or(options.grid));
   if (groups == 0) return RunStats{};
   constexpr std::uint64_t kMaxShuffled = std::uint64_t{1} << 28;
   if (reference.order == WorkgroupOrder::Shuffled && groups > kMaxShuffled) {
@@ -160,7 +164,7 @@ Result<RunStats> Interpreter::run(std::span<const BufferView> buffers,
 
 Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
                                              const RunOptions& options) const {
-  const GroupOrder order(launch.grid, options.reference);
+  const GroupOrder order(options);
   Machine machine(launch);
   Group group;
   for (std::uint64_t i = 0; i < order.count(); ++i) {
@@ -177,7 +181,7 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
 // failure: the lowest one is known only when all workgroups have run.
 Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOptions& options,
                                               unsigned threads) const {
-  const GroupOrder order(launch.grid, options.reference);
+  const GroupOrder order(options);
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> stop_at{order.count()};
   std::mutex mutex;
@@ -247,7 +251,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
 // all returned skip barriers under conditions, so they may wait at a later one than the rest.
 Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
                                               const RunOptions& options) const {
-  const GroupOrder order(launch.grid, options.reference);
+  const GroupOrder order(options);
   Machine machine(launch);
   std::vector<Group> groups(order.count());
   std::vector<bool> done(order.count(), false);

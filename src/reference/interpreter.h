@@ -15,6 +15,9 @@ namespace felsite::reference {
 
 struct RunOptions {
   Extent3 grid{1, 1, 1};
+  // Runs only these workgroups of the grid, from `base` on. Not across a grid barrier.
+  std::optional<Extent3> part{};
+  Extent3 base{};
   ReferenceOptions reference;
   base::Deadline deadline;
   const base::StopFlag* stop = nullptr;  // raised by another thread: the run ends soon

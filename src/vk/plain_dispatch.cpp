@@ -6,10 +6,10 @@
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
-#include "dispatch/schedule/routing.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
-#include "vk/grid/grid_sequence.h"
+#include "vk/schedule/materialize.h"
+#include "vk/schedule/outcome.h"
 
 namespace felsite::vk {
 namespace {
@@ -46,15 +46,11 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<Engine> engine, ir::V
   FELSITE_TRY(const auto grid,
               dispatch::plan_grid(made.program_, made.plan_, config,
                                   dispatch::indirect_grid(made.program_, contents)));
-  std::vector<std::uint64_t> lengths;
-  for (const BoundBuffer& buffer : made.plan_.buffers) lengths.push_back(buffer.count);
-  const bool can_try = may_borrow && !made.engine_->is_over_budget(made.program_.fingerprint());
-  FELSITE_TRY(const auto route,
-              dispatch::choose_route(made.program_, config, grid, made.engine_->profile(),
-                                     {.lengths = lengths, .can_try = can_try}));
-  made.route_ = route.route;
-  made.is_attempt_ = route.is_attempt;
-  if (!base::check_timeout(config.timeout)) return made;  // nothing starts, and `finish` says why
+  made.can_try_ = may_borrow && !made.engine_->is_over_budget(made.program_.fingerprint());
+  if (!base::check_timeout(config.timeout)) {
+    FELSITE_CHECK(made.make_schedule(grid));
+    return made;  // nothing starts, and `finish` says why
+  }
   // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
   const bool borrows = may_borrow && !config.timeout;
   FELSITE_CHECK(made.bind(inputs, grid, borrows));
@@ -76,7 +72,8 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Extent3
   const bool measured = config_.profile || dispatch::tracing();
   RecordingKey key;
   key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0).add(config_.label);
-  key.add(static_cast<std::uint64_t>(route_)).add(config_.fixpoint_iterations.value_or(1));
+  key.add(static_cast<std::uint64_t>(config_.grid_sync)).add(can_try_ ? 1 : 0);
+  key.add(config_.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config_.convergence.kind));
   for (const std::uint32_t extent : grid) key.add(extent);
   for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
@@ -84,21 +81,22 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Extent3
   }
   key_ = key.hash();
 
-  FELSITE_CHECK(find_seen(grid));
   borrowed_.resize(plan_.buffers.size());
   std::shared_ptr<Recording> recording = engine_->recordings().take(key_);
   if (recording == nullptr) {
-    FELSITE_TRY(auto sequence, make_sequence(inputs, grid, may_borrow));
+    FELSITE_TRY(const auto schedule, make_schedule(grid));
+    FELSITE_TRY(auto sequence, make_sequence(schedule, inputs, may_borrow));
     sequence.measured = measured;
     FELSITE_TRY(recording, engine_->record(std::move(sequence)));
   }
+  is_attempt_ = recording->sequence().is_attempt;
 
   std::vector<ByteSpan> uploads;
   std::vector<bool> is_bound(plan_.buffers.size());
-  for (const Seen& seen : seen_) {
-    const BoundBuffer& buffer = plan_.buffers[seen.id];
-    is_bound[seen.id] = true;
-    const bool is_uploaded = buffer.input != ir::kNone && !is_flag(seen.id) && !borrowed_[seen.id];
+  for (const auto [id, written] : recording->sequence().program_buffers) {
+    const BoundBuffer& buffer = plan_.buffers[id];
+    is_bound[id] = true;
+    const bool is_uploaded = buffer.input != ir::kNone && !is_flag(id) && !borrowed_[id];
     if (is_uploaded) uploads.push_back(inputs[buffer.input]);
   }
   unbound_outputs_.resize(plan_.output_count);
@@ -123,44 +121,64 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Extent3
   return {};
 }
 
-// A single kernel has its own list of buffers. Several kernels share all buffers of the program.
-Result<void> PlainDispatch::find_seen(const Extent3& grid) {
-  if (route_ == dispatch::Route::Plain) {
-    const bool in_parts =
-        !fits_one_dispatch(grid, engine_->device().snapshot().limits.workgroup_count);
-    FELSITE_TRY(auto kernel, engine_->pipelines().get(program_, in_parts));
-    kernel_ = std::move(kernel);
-    for (const codegen::BufferBinding& binding : kernel_->kernel.buffers) {
-      seen_.push_back({binding.buffer, binding.written});
-    }
-    return {};
+Result<dispatch::Schedule> PlainDispatch::make_schedule(const Extent3& grid) const {
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> bytes;
+  for (const BoundBuffer& buffer : plan_.buffers) {
+    counts.push_back(buffer.count);
+    bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }
-  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
-    if (plan_.buffers[id].role != ir::Role::Shared) seen_.push_back({id, true});
-  }
-  return {};
+  return dispatch::make_schedule(
+      {.program = program_,
+       .config = config_,
+       .counts = counts,
+       .bytes = bytes,
+       .grid = grid,
+       .fresh_outputs = true,
+       .can_try = can_try_,
+       .name = config_.label.empty() ? std::string(program_.name()) : config_.label},
+      engine_->profile());
 }
 
-Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, const Extent3& grid,
-                                              bool may_borrow) {
+// A single kernel has its own list of buffers. Several kernels share all buffers of the program.
+std::vector<ProgramBuffer> PlainDispatch::buffers_of(const dispatch::Schedule& schedule,
+                                                     std::span<const SharedKernel> kernels) const {
+  std::vector<ProgramBuffer> buffers;
+  if (schedule.route.route == dispatch::Route::Plain) {
+    for (const codegen::BufferBinding& binding : kernels.front()->kernel.buffers) {
+      buffers.push_back({binding.buffer, binding.written});
+    }
+    return buffers;
+  }
+  for (ir::BufferId id = 0; id < plan_.buffers.size(); ++id) {
+    if (plan_.buffers[id].role != ir::Role::Shared) buffers.push_back({id, true});
+  }
+  return buffers;
+}
+
+Result<Sequence> PlainDispatch::make_sequence(const dispatch::Schedule& schedule,
+                                              std::span<const ByteSpan> inputs, bool may_borrow) {
   Sequence sequence;
   sequence.name = config_.label.empty() ? std::string(program_.name()) : config_.label;
   sequence.is_alone = true;
+  sequence.is_attempt = schedule.route.is_attempt;
+  FELSITE_TRY(const auto kernels, kernels_of(engine_->pipelines(), schedule));
+  sequence.program_buffers = buffers_of(schedule, kernels);
   std::vector<BufferSlice> slices(plan_.buffers.size());
   is_pooled_ = true;
   borrowed_.assign(plan_.buffers.size(), false);
-  for (const Seen& seen : seen_) {
-    const BoundBuffer& buffer = plan_.buffers[seen.id];
-    const bool has_input = buffer.input != ir::kNone && !is_flag(seen.id);
-    BufferSlice& slice = slices[seen.id];
-    const ObjectName name(sequence.name, program_.buffer(seen.id).name);
+  for (const auto [id, written] : sequence.program_buffers) {
+    const BoundBuffer& buffer = plan_.buffers[id];
+    const bool has_input = buffer.input != ir::kNone && !is_flag(id);
+    BufferSlice& slice = slices[id];
+    const ObjectName name(sequence.name, program_.buffer(id).name);
     // An input that is also a result needs a buffer that belongs to the dispatch.
-    const bool can_borrow = has_input && buffer.output == ir::kNone && !seen.written;
+    const bool can_borrow = has_input && buffer.output == ir::kNone && !written;
     if (can_borrow && may_borrow) {
       if (auto imported = engine_->memory().import(inputs[buffer.input], name)) {
         slice = {std::move(imported->buffer), imported->offset, buffer.bytes};
         is_pooled_ = false;
-        borrowed_[seen.id] = true;
+        borrowed_[id] = true;
         continue;
       }
     }
@@ -174,33 +192,8 @@ Result<Sequence> PlainDispatch::make_sequence(std::span<const ByteSpan> inputs, 
     }
     if (buffer.output != ir::kNone) sequence.reads.push_back(slice);
   }
-  FELSITE_CHECK(add_steps(sequence, slices, grid));
+  FELSITE_CHECK(materialize(*engine_, schedule, kernels, slices, sequence));
   return sequence;
-}
-
-Result<void> PlainDispatch::add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
-                                      const Extent3& grid) {
-  if (route_ != dispatch::Route::Plain) {
-    return add_grid_steps(*engine_,
-                          {.program = program_,
-                           .config = config_,
-                           .bindings = plan_,
-                           .grid = grid,
-                           .buffers = slices,
-                           .route = route_,
-                           .fresh_outputs = true,
-                           .name = sequence.name},
-                          sequence);
-  }
-  return bind_step(engine_->pipelines(), engine_->memory(),
-                   {.program = program_,
-                    .plan = plan_,
-                    .buffers = slices,
-                    .grid = grid,
-                    .name = sequence.name,
-                    .caller_step = 0,
-                    .kernel = kernel_},
-                   sequence.prefix, sequence.gates);
 }
 
 bool PlainDispatch::is_done() { return !running_ || engine_->advance(*running_); }
@@ -219,11 +212,11 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
   }
   std::size_t read = 0;
   const auto& record = running_->recording->sequence().iterations;
-  for (const Seen& seen : seen_) {
-    const BoundBuffer& buffer = plan_.buffers[seen.id];
+  for (const auto [id, written] : running_->recording->sequence().program_buffers) {
+    const BoundBuffer& buffer = plan_.buffers[id];
     if (buffer.output == ir::kNone) continue;
     Bytes& out = outputs[buffer.output];
-    const bool in_words = is_flag(seen.id) && record && record->flag;
+    const bool in_words = is_flag(id) && record && record->flag;
     FELSITE_CHECK(in_words ? read_flag(out) : running_->recording->read(read, out));
     ++read;
   }
@@ -233,8 +226,9 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs) {
 
 // The words that the last iteration left become the flag's contents.
 Result<void> PlainDispatch::read_flag(Bytes& out) const {
-  FELSITE_TRY(const auto words,
-              running_->recording->read_words(*running_->recording->sequence().iterations->flag));
+  const Sequence& sequence = running_->recording->sequence();
+  FELSITE_TRY(const auto words, running_->recording->read_words(
+                                    slice_in(sequence.scheduled, *sequence.iterations->flag)));
   const auto bytes = std::as_bytes(std::span(words));
   dispatch::count(Counter::DownloadBytes, out.size());
   std::copy_n(bytes.begin(), out.size(), out.begin());
@@ -253,7 +247,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   if (is_abandoned && !is_pooled_) engine_->wait_until_idle();
   Result<void> read;
   if (timing) read = read_outputs(outputs);
-  std::optional<IterationsRun> iterations;
+  std::optional<dispatch::IterationsRun> iterations;
   if (timing && read && running_->recording->sequence().iterations) {
     FELSITE_TRY(iterations, iterations_of(*running_->recording));
     timing->step_device_ns = segment_times(running_->recording->sequence(), timing->step_device_ns);

@@ -40,16 +40,11 @@ class PlainDispatch {
         plan_(std::move(plan)),
         config_(config) {}
   Result<void> bind(std::span<const ByteSpan> inputs, const Extent3& grid, bool may_borrow);
-  // A storage buffer that the kernels see.
-  struct Seen {
-    ir::BufferId id;
-    bool written;
-  };
-  Result<void> find_seen(const Extent3& grid);
-  Result<Sequence> make_sequence(std::span<const ByteSpan> inputs, const Extent3& grid,
-                                 bool may_borrow);
-  Result<void> add_steps(Sequence& sequence, std::span<const BufferSlice> slices,
-                         const Extent3& grid);
+  Result<dispatch::Schedule> make_schedule(const Extent3& grid) const;
+  std::vector<ProgramBuffer> buffers_of(const dispatch::Schedule& schedule,
+                                        std::span<const SharedKernel> kernels) const;
+  Result<Sequence> make_sequence(const dispatch::Schedule& schedule,
+                                 std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> read_flag(Bytes& out) const;
   Result<void> read_outputs(std::vector<Bytes>& outputs);
   bool is_flag(ir::BufferId id) const;
@@ -58,10 +53,8 @@ class PlainDispatch {
   ir::ValidProgram program_;
   dispatch::BindingPlan plan_;
   DispatchConfig config_;
-  dispatch::Route route_ = dispatch::Route::Plain;
+  bool can_try_ = false;
   bool is_attempt_ = false;
-  SharedKernel kernel_;  // only on a plain route
-  std::vector<Seen> seen_;
   ir::Fingerprint key_{};
   bool is_pooled_ = true;       // false if it uses the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory

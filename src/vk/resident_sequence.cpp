@@ -2,10 +2,10 @@
 
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
-#include "dispatch/schedule/routing.h"
+#include "dispatch/schedule/schedule.h"
 #include "dispatch/telemetry/trace.h"
-#include "vk/grid/grid_sequence.h"
 #include "vk/instance/vulkan_error.h"
+#include "vk/schedule/materialize.h"
 
 namespace felsite::vk {
 namespace {
@@ -41,7 +41,7 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
 struct CheckedStep {
   ir::ValidProgram program;
   dispatch::BindingPlan plan{};
-  Extent3 grid{};
+  std::optional<Extent3> grid{};      // absent: the device reads it
   std::vector<BufferSlice> slices{};  // by BufferId
 };
 
@@ -69,7 +69,7 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   FELSITE_TRY(const auto grid,
               dispatch::plan_grid(program, checked.plan, config,
                                   indirect ? std::optional(Extent3{}) : std::nullopt));
-  checked.grid = grid;
+  if (!indirect) checked.grid = grid;
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -82,70 +82,59 @@ std::string name_of(const ResidentStep& step) {
   return step.label.empty() ? std::string(step.program.name()) : step.label;
 }
 
-Error needs_known_grid(const ir::Program& program) {
-  Error error = unsupported(
-      "The program has grid barriers or iterations, and only the device knows its grid.",
-      "give the grid with the dispatch, and take `indirect_dispatch` out of the program.", "");
-  error.context.program = program.name();
-  return error;
+Result<dispatch::Schedule> make_schedule(Engine& engine, const CheckedStep& checked,
+                                         const DispatchConfig& config, std::string name) {
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> bytes;
+  for (const dispatch::BoundBuffer& buffer : checked.plan.buffers) counts.push_back(buffer.count);
+  for (const BufferSlice& slice : checked.slices) bytes.push_back(slice.bytes);
+  return dispatch::make_schedule({.program = checked.program,
+                                  .config = config,
+                                  .counts = counts,
+                                  .bytes = bytes,
+                                  .grid = checked.grid,
+                                  .name = std::move(name)},
+                                 engine.profile());
 }
 
-// Appends the segments one after the other.
-Result<void> add_segments(Engine& engine, const CheckedStep& checked, const ResidentStep& step,
-                          std::uint32_t position, std::vector<KernelStep>& steps) {
-  if (checked.program.facts().has_indirect_dispatch) {
-    return std::unexpected(needs_known_grid(checked.program));
-  }
+Result<void> materialize(Engine& engine, const dispatch::Schedule& schedule,
+                         const CheckedStep& checked, Sequence& sequence) {
+  FELSITE_TRY(const auto kernels, kernels_of(engine.pipelines(), schedule));
+  return materialize(engine, schedule, kernels, checked.slices, sequence);
+}
+
+Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
+                      std::vector<KernelStep>& steps, Sequence& sequence) {
   const DispatchConfig config = dispatch::config_of(step);
-  Sequence segments;
-  FELSITE_CHECK(add_grid_steps(engine,
-                               {.program = checked.program,
-                                .config = config,
-                                .bindings = checked.plan,
-                                .grid = checked.grid,
-                                .buffers = checked.slices,
-                                .route = dispatch::Route::Resident,
-                                .name = name_of(step)},
-                               segments));
-  if (segments.watch) {
+  FELSITE_TRY(const auto checked, check_step(engine, step, config));
+  FELSITE_TRY(const auto schedule, make_schedule(engine, checked, config, name_of(step)));
+  if (schedule.watch) {
     return std::unexpected(unsupported(
         "A step of a sequence has grid barriers in loops or conditions that only the device can "
         "evaluate.",
         "run the program by itself, by dispatch_resident.", engine.device().snapshot().name));
   }
-  for (KernelStep& segment : segments.prefix) {
-    segment.caller_step = position;
-    segment.counts_as_launch = true;
-    steps.push_back(std::move(segment));
+  Sequence own;
+  own.name = sequence.name;
+  FELSITE_CHECK(materialize(engine, schedule, checked, own));
+  for (KernelStep& made : own.prefix) {
+    if (made.caller_step) {
+      made.caller_step = position;
+      made.counts_as_launch = true;
+    }
+    steps.push_back(std::move(made));
   }
+  for (IndirectGate& gate : own.gates) sequence.gates.push_back({std::move(gate.words), position});
+  std::ranges::move(own.host_words, std::back_inserter(sequence.host_words));
+  sequence.own_bytes += own.own_bytes;
   return {};
 }
 
-Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,
-                      std::vector<KernelStep>& steps, std::vector<IndirectGate>& gates) {
-  const DispatchConfig config = dispatch::config_of(step);
-  FELSITE_TRY(auto checked, check_step(engine, step, config));
-  FELSITE_TRY(const auto route,
-              dispatch::choose_route(checked.program, config, checked.grid, engine.profile()));
-  if (route.route != dispatch::Route::Plain) {
-    return add_segments(engine, checked, step, position, steps);
-  }
-  const bool indirect = checked.program.facts().has_indirect_dispatch;
-  return bind_step(engine.pipelines(), engine.memory(),
-                   {.program = checked.program,
-                    .plan = checked.plan,
-                    .buffers = checked.slices,
-                    .grid = indirect ? std::nullopt : std::optional(checked.grid),
-                    .name = name_of(step),
-                    .caller_step = position},
-                   steps, gates);
-}
-
 Result<void> add_steps(Engine& engine, std::span<const ResidentStep> steps, std::size_t first,
-                       std::vector<KernelStep>& out, std::vector<IndirectGate>& gates) {
+                       std::vector<KernelStep>& out, Sequence& sequence) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto position = static_cast<std::uint32_t>(first + i);
-    auto added = add_step(engine, steps[i], position, out, gates);
+    auto added = add_step(engine, steps[i], position, out, sequence);
     if (added) continue;
     added.error().context.program = steps[i].program.name();
     added.error().context.step = position;
@@ -193,10 +182,10 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
   }
   FELSITE_TRY(auto uploads, resolve_uploads(engine, submission.uploads));
   for (UploadRange& upload : uploads) sequence.uploads.push_back(std::move(upload.target));
-  auto added = add_steps(engine, submission.prefix, 0, sequence.prefix, sequence.gates);
+  auto added = add_steps(engine, submission.prefix, 0, sequence.prefix, sequence);
   if (added) {
     added = add_steps(engine, submission.repeated, submission.prefix.size(), sequence.repeated,
-                      sequence.gates);
+                      sequence);
   }
   if (!added) return std::unexpected(std::move(added.error()));
   FELSITE_TRY(auto reads, resolve_reads(engine, submission.reads));
@@ -207,14 +196,8 @@ Result<Sequence> make_sequence(Engine& engine, const ResidentSubmission& submiss
 Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
                                     const DispatchConfig& config) {
   FELSITE_TRY(auto checked, check_step(engine, step, config));
-  if (checked.program.facts().has_indirect_dispatch) {
-    return std::unexpected(needs_known_grid(checked.program));
-  }
-  std::vector<std::uint64_t> lengths;
-  for (const dispatch::BoundBuffer& buffer : checked.plan.buffers) lengths.push_back(buffer.count);
-  FELSITE_TRY(const auto route, dispatch::choose_route(checked.program, config, checked.grid,
-                                                       engine.profile(), {.lengths = lengths}));
-  if (route.route == dispatch::Route::HostSplit) {
+  FELSITE_TRY(const auto schedule, make_schedule(engine, checked, config, name_of(step)));
+  if (schedule.route.route == dispatch::Route::HostSplit) {
     return std::unexpected(dispatch::host_split_on_resident(checked.program));
   }
   Sequence sequence;
@@ -225,15 +208,7 @@ Result<Sequence> make_grid_sequence(Engine& engine, const ResidentStep& step,
     sequence.fills.push_back({checked.slices[flag], std::byte{0}});
     sequence.flag = checked.slices[flag];
   }
-  FELSITE_CHECK(add_grid_steps(engine,
-                               {.program = checked.program,
-                                .config = config,
-                                .bindings = checked.plan,
-                                .grid = checked.grid,
-                                .buffers = checked.slices,
-                                .route = route.route,
-                                .name = sequence.name},
-                               sequence));
+  FELSITE_CHECK(materialize(engine, schedule, checked, sequence));
   return sequence;
 }
 

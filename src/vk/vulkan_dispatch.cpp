@@ -6,82 +6,24 @@
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
-#include "dispatch/schedule/kept_sizes.h"
-#include "dispatch/schedule/routing.h"
-#include "felsite/grid_sync.h"
-#include "vk/grid/grid_sequence.h"
+#include "dispatch/schedule/schedule.h"
 #include "vk/plain_dispatch.h"
+#include "vk/schedule/materialize.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::vk {
 namespace {
 
-// It was asked for, or is the only possible form.
-bool is_host_split(const ir::ValidProgram& program, const DispatchConfig& config) {
-  if (!dispatch::needs_grid_sync_form(program, config) || config.cooperative) return false;
-  if (config.grid_sync == GridSync::HostSplit) return true;
-  return config.grid_sync == GridSync::Automatic && config.fixpoint_iterations.value_or(1) > 1 &&
-         dispatch::changes_own_grid(program);
-}
-
-// What the segments of a cut program are lowered as.
-Result<void> make_segments(Engine& engine, const ir::ValidProgram& program,
-                           const DispatchConfig& config, const Extent3& grid) {
-  const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
-  const bool compares = many_iterations && config.convergence.kind == Convergence::Kind::Automatic;
-  const std::uint32_t words = dispatch::spill_words_that_fit(
-      program, grid, engine.device().snapshot().limits.storage_buffer_range);
-  FELSITE_TRY(const auto plan,
-              plan_grid_sync(program, {.many_iterations = many_iterations,
-                                       .report_changes = compares,
-                                       .one_dimensional = grid[1] == 1 && grid[2] == 1,
-                                       .words_per_spill = words}));
-  for (const GridSegment& segment : plan.segments) {
-    if (segment.empty) continue;
-    FELSITE_TRY(auto valid, engine.pipelines().validate(segment.program));
-    codegen::Segment lowered(std::move(valid));
-    for (ir::BufferId id = 0; id < segment.buffers.size(); ++id) {
-      if (segment.buffers[id].kind == SegmentBuffer::Kind::Trips) lowered.parameters = id;
-    }
-    FELSITE_CHECK(engine.pipelines().get(lowered));
-  }
-  return {};
-}
-
-// What the first dispatch would compile, as far as it is known without inputs: of a program with
-// grid barriers or iterations the kernels depend on the grid.
+// What the first dispatch would compile, as far as it is known without inputs.
 Result<void> make_kernels(Engine& engine, const ir::ValidProgram& program,
                           const DispatchConfig& config) {
   FELSITE_CHECK(dispatch::check_without_inputs(program, config));
-  if (!dispatch::needs_grid_sync_form(program, config)) {
-    FELSITE_CHECK(dispatch::choose_route(program, config, {1, 1, 1}, engine.profile()));
-    FELSITE_TRY(auto kernel, engine.pipelines().get(program));
-    return {};
+  FELSITE_TRY(const auto kernels,
+              dispatch::kernels_without_inputs(program, config, engine.profile()));
+  for (const dispatch::ScheduledKernel& kernel : kernels) {
+    FELSITE_CHECK(compile(engine.pipelines(), kernel));
   }
-  if (config.grid_override) {
-    const auto& grid = *config.grid_override;
-    FELSITE_TRY(const auto route,
-                dispatch::choose_route(program, config, grid, engine.profile(), {.can_try = true}));
-    if (route.route != dispatch::Route::OneWorkgroup) {
-      return make_segments(engine, program, config, grid);
-    }
-    return prepare_one_workgroup(engine, {.program = program,
-                                          .config = config,
-                                          .bindings = {},
-                                          .grid = grid,
-                                          .buffers = {},
-                                          .route = route.route,
-                                          .fresh_outputs = true,
-                                          .name = {}});
-  }
-  // The form "one workgroup" can be refused because of the grid; all other refusals do not depend
-  // on the grid.
-  DispatchConfig any_form = config;
-  if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
-  const Extent3 large{2, 1, 1};
-  FELSITE_CHECK(dispatch::choose_route(program, any_form, large, engine.profile()));
-  if (config.grid_sync == GridSync::OneWorkgroup) return {};
-  return make_segments(engine, program, config, large);
+  return {};
 }
 
 Error went_with_device() {
@@ -329,7 +271,7 @@ Result<DispatchTiming> VulkanBackend::dispatch_borrowed_into(const ir::Program& 
   auto timing =
       call("dispatch", [&](const std::shared_ptr<Engine>& engine) -> Result<DispatchTiming> {
         FELSITE_TRY(const auto valid, prepare_program(*engine, program, config));
-        if (!is_host_split(valid, config)) {
+        if (!dispatch::is_host_split(valid, config)) {
           return run_once(engine, valid, inputs, outputs, config, nullptr);
         }
         return dispatch::dispatch_host_split(split_runner(engine, nullptr), valid, inputs, outputs,
@@ -369,7 +311,7 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
       call("dispatch_async",
            [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<PendingDispatch>> {
              FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
-             if (is_host_split(prepared, config)) {
+             if (dispatch::is_host_split(prepared, config)) {
                return start_host_split(engine, prepared, inputs, config);
              }
              FELSITE_TRY(auto started, with_eviction(*engine, [&] {
@@ -396,7 +338,7 @@ Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Progr
                return std::unexpected(std::move(made.error()));
              }
              return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program,
-                                                     config, is_host_split(prepared, config));
+                                                     config, dispatch::is_host_split(prepared, config));
            });
   if (!compiled)
     return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));

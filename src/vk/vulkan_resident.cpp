@@ -7,8 +7,8 @@
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/schedule/routing.h"
 #include "dispatch/telemetry/counters.h"
-#include "vk/grid/grid_sequence.h"
 #include "vk/resident_sequence.h"
+#include "vk/schedule/outcome.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::vk {
@@ -71,7 +71,8 @@ Result<void> report_iterations(Engine& engine, const Recording& recording, Dispa
   timing.step_device_ns = segment_times(sequence, timing.step_device_ns);
   if (!sequence.flag) return {};
   if (sequence.iterations->flag) {
-    FELSITE_TRY(const auto words, recording.read_words(*sequence.iterations->flag));
+    FELSITE_TRY(const auto words,
+                recording.read_words(slice_in(sequence.scheduled, *sequence.iterations->flag)));
     const auto bytes = std::as_bytes(std::span(words)).first(sequence.flag->bytes);
     const UploadRange upload{*sequence.flag, bytes};
     return engine.transfers().upload({&upload, 1});

@@ -33,10 +33,6 @@ std::unique_ptr<Backend> make_tested();
 // One for all others: opening a device takes a while.
 Backend& tested();
 
-inline std::vector<ByteSpan> spans_of(const std::vector<Bytes>& bytes) {
-  return {bytes.begin(), bytes.end()};
-}
-
 // A resident buffer with contents, freed at the end of its test.
 class OnDevice {
  public:

@@ -26,10 +26,6 @@ std::vector<Bytes> saxpy_inputs() {
   return {bytes_of(Words{3}), bytes_of(counting(16)), bytes_of(counting(16, 100))};
 }
 
-std::vector<ByteSpan> spans_of(const std::vector<Bytes>& inputs) {
-  return {inputs.begin(), inputs.end()};
-}
-
 Result<std::vector<Bytes>> dispatch_text(const std::string& text, const std::vector<Bytes>& inputs,
                                          const DispatchConfig& config = {},
                                          ReferenceOptions options = {}) {

@@ -5,6 +5,7 @@
 
 #include "dispatch/contract/resident_checks.h"
 #include "faults/scenario_support.h"
+#include "support/kernel_step.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::test {
@@ -199,21 +200,14 @@ Result<void> run_watched(vk::Engine& engine, bool measured) {
                         .watch = go,
                         .host_words = {{words[0], {1, 1, 1}}, {words[1], {0}}},
                         .measured = measured};
-  const auto add_step = [&](const ir::Program& program, std::vector<vk::BufferSlice> buffers) {
-    std::vector<std::uint64_t> sizes;
-    for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
-    const auto plan = dispatch::plan_resources(program, sizes);
-    if (!plan) return plain(plan);
+  const auto add_step = [&](const ir::Program& program,
+                            std::vector<vk::BufferSlice> buffers) -> Result<void> {
     const auto valid = engine.pipelines().validate(program);
     if (!valid) return plain(valid);
-    return vk::bind_step(engine.pipelines(), engine.memory(),
-                         {.program = *valid,
-                          .plan = *plan,
-                          .buffers = buffers,
-                          .grid = {{1, 1, 1}},
-                          .name = std::string(program.name()),
-                          .caller_step = 0},
-                         sequence.repeated, sequence.gates);
+    auto step = kernel_step(engine, *valid, buffers);
+    if (!step) return plain(step);
+    sequence.repeated.push_back(std::move(*step));
+    return {};
   };
   if (auto added = add_step(add_one(), {words[2]}); !added) return added;
   if (engine.device().has(vk::RuntimeFeature::ConditionalRendering)) {

@@ -95,10 +95,6 @@ Words each(std::uint32_t count, auto value) {
   return words;
 }
 
-inline std::vector<ByteSpan> spans_of(const std::vector<Bytes>& bytes) {
-  return {bytes.begin(), bytes.end()};
-}
-
 // samples/NAME.fels
 std::string sample_text(std::string_view name);
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "felsite/dispatch.h"
 #include "felsite/error.h"
 
 namespace felsite::test {
@@ -27,6 +28,10 @@ Error error_of(const Result<T>& result) {
 template <class T>
 ErrorCode code_of(const Result<T>& result) {
   return error_of(result).code;
+}
+
+inline std::vector<ByteSpan> spans_of(const std::vector<Bytes>& bytes) {
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace felsite::test

@@ -38,10 +38,12 @@ KernelContext::~KernelContext() {
 Result<void> BoundKernel::make_recording(const Launch& launch) {
   const SharedKernel& kernel = context_->kernel;
   std::vector<BufferSlice> slices;
+  std::vector<std::uint64_t> counts;
   for (const dispatch::BoundBuffer& buffer : plan_.buffers) {
     slices.push_back({nullptr, 0, buffer.bytes});
+    counts.push_back(buffer.count);
   }
-  FELSITE_TRY(auto step, make_kernel_step(kernel, plan_, slices, launch.grid, launch.parameters));
+  FELSITE_TRY(auto step, make_kernel_step(kernel, counts, slices, launch.grid, launch.parameters));
   step.name = kernel->program.name();
   step.caller_step = 0;
   // Checked before anything so large is allocated.

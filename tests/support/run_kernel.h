@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/schedule/binding_plan.h"
 #include "felsite/kernel.h"
 #include "vk/record/recording.h"
 #include "vk/record/step_binding.h"

@@ -7,6 +7,7 @@
 
 #include "dispatch/contract/resident_checks.h"
 #include "felsite/telemetry.h"
+#include "support/kernel_step.h"
 #include "vk/backend_on_device.h"
 
 namespace felsite::test {
@@ -44,20 +45,7 @@ struct Workbench {
   // Buffers in the order of their declarations.
   vk::KernelStep step(const ir::ValidProgram& program, const std::vector<vk::BufferSlice>& buffers,
                       Extent3 grid = {1, 1, 1}) {
-    std::vector<std::uint64_t> sizes;
-    for (const vk::BufferSlice& buffer : buffers) sizes.push_back(buffer.bytes);
-    const auto plan = must(dispatch::plan_resources(program, sizes));
-    std::vector<vk::KernelStep> steps;
-    must(vk::bind_step(engine->pipelines(), engine->memory(),
-                       {.program = program,
-                        .plan = plan,
-                        .buffers = buffers,
-                        .grid = grid,
-                        .name = std::string(program.name()),
-                        .caller_step = 0},
-                       steps, gates));
-    REQUIRE(steps.size() == 1);
-    return std::move(steps.front());
+    return must(kernel_step(*engine, program, buffers, grid));
   }
 
   std::shared_ptr<vk::Recording> record(vk::Sequence sequence) {
@@ -81,7 +69,6 @@ struct Workbench {
 
   std::unique_ptr<vk::VulkanBackend> backend;
   std::shared_ptr<vk::Engine> engine;
-  std::vector<vk::IndirectGate> gates;  // none is ever made
 };
 
 }  // namespace felsite::test

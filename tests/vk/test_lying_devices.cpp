@@ -222,10 +222,10 @@ TEST_CASE("kernels are lowered or refused for any limits that a mask may have") 
 }
 
 TEST_CASE("a grid is cut into parts for any number of workgroups that one dispatch takes") {
-  CHECK(grid_parts(Extent3{3, 2, 1}, Extent3{0, 0, 0}).size() == 6);
-  CHECK(grid_parts(Extent3{3, 2, 1}, Extent3{1, 1, 1}).size() == 6);
-  CHECK(grid_parts(Extent3{kMost32, kMost32, kMost32}, Extent3{kMost32, kMost32, kMost32}).size() ==
-        1);
-  CHECK(grid_parts(Extent3{kMost32, 1, 1}, Extent3{kMost32 - 1, 1, 1}).size() == 2);
-  CHECK(grid_parts(Extent3{0, 1, 1}, Extent3{0, 0, 0}).empty());
+  CHECK(dispatch::grid_parts(Extent3{3, 2, 1}, Extent3{0, 0, 0}).size() == 6);
+  CHECK(dispatch::grid_parts(Extent3{3, 2, 1}, Extent3{1, 1, 1}).size() == 6);
+  CHECK(dispatch::grid_parts(Extent3{kMost32, kMost32, kMost32}, Extent3{kMost32, kMost32, kMost32})
+            .size() == 1);
+  CHECK(dispatch::grid_parts(Extent3{kMost32, 1, 1}, Extent3{kMost32 - 1, 1, 1}).size() == 2);
+  CHECK(dispatch::grid_parts(Extent3{0, 1, 1}, Extent3{0, 0, 0}).empty());
 }

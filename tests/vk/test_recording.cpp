@@ -198,12 +198,12 @@ TEST_CASE("the least recently used recordings go first, by bytes and by number")
   CHECK(pool.size() == 1);
   pool.clear();
 
-  constexpr std::uint64_t kMost = 256;
-  for (std::uint64_t i = 0; i < kMost + 10; ++i) pool.release(key(i), recording, 0);
-  CHECK(pool.size() == kMost);
+  constexpr std::uint64_t kMax = 256;
+  for (std::uint64_t i = 0; i < kMax + 10; ++i) pool.release(key(i), recording, 0);
+  CHECK(pool.size() == kMax);
   CHECK(pool.take(key(9)) == nullptr);
   CHECK(pool.take(key(10)) == recording);
-  CHECK(recording.use_count() == static_cast<long>(kMost));  // with ours, and one taken
+  CHECK(recording.use_count() == static_cast<long>(kMax));  // with ours, and one taken
 }
 
 TEST_CASE("the users of a buffer are dropped, and nobody else") {

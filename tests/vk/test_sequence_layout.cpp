@@ -401,13 +401,13 @@ TEST_CASE("a grid runs in parts that are all of it, once") {
     CAPTURE(grid[0]);
     CAPTURE(grid[1]);
     CAPTURE(grid[2]);
-    const std::vector<vk::GridPart> parts = vk::grid_parts(grid, most);
+    const std::vector<dispatch::GridPart> parts = dispatch::grid_parts(grid, most);
     CHECK(parts.size() == expected);
-    CHECK(vk::fits_one_dispatch(grid, most) == (expected <= 1));
+    CHECK(dispatch::fits_one_dispatch(grid, most) == (expected <= 1));
     std::set<Extent3> bases;
     std::uint64_t groups = 0;
     bool right = true;
-    for (const vk::GridPart& part : parts) {
+    for (const dispatch::GridPart& part : parts) {
       right = right && bases.insert(part.base).second;
       std::uint64_t volume = 1;
       for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -435,6 +435,6 @@ TEST_CASE("a grid runs in parts that are all of it, once") {
   check({1, kAll, 1}, {1, 1u << 31, 1}, 2);
   for (const Extent3& nothing :
        {Extent3{0, 1, 1}, Extent3{1, 0, 1}, Extent3{kAll, kAll, 0}, Extent3{}}) {
-    CHECK(vk::grid_parts(nothing, least).empty());
+    CHECK(dispatch::grid_parts(nothing, least).empty());
   }
 }

@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/schedule/binding_plan.h"
+#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/routing.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/backend.h"
@@ -30,27 +31,25 @@ Result<Extent3> grid_of(const Backend& backend, const ir::Program& given,
 Result<DispatchTiming> Backend::dispatch_resident_iterations(
     const ir::Program& program, std::span<const ResidentHandle> resources,
     const DispatchConfig& config) {
-  const std::uint32_t bound = config.fixpoint_iterations.value_or(1);
-  const bool compares = config.convergence.kind == Convergence::Kind::Automatic && bound > 1;
-  const bool flags = config.convergence.kind == Convergence::Kind::Flag;
+  const dispatch::IterationRule rule = dispatch::iteration_rule(program, config);
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
   // What the host reads after each iteration.
   std::vector<ResidentRange> looked_at;
   std::vector<ResidentFill> cleared;
   const std::vector<ir::BufferId> changed = dispatch::changed_buffers(program);
   for (std::size_t i = 0; i < order.size() && i < resources.size(); ++i) {
-    const bool is_flag = flags && program.buffer(order[i]).name == config.convergence.flag;
+    const bool is_flag = order[i] == rule.flag;
     if (is_flag) cleared.push_back({.buffer = resources[i]});
-    const bool evolves = compares && std::ranges::binary_search(changed, order[i]);
+    const bool evolves = rule.compares && std::ranges::binary_search(changed, order[i]);
     if (is_flag || evolves) looked_at.push_back({.buffer = resources[i]});
   }
   ResidentStep step = dispatch::step_of(program, resources, config);
   // A step does not know which buffer is the flag, and the flag must not decide the grid.
-  if (flags && !config.grid_override && !program.facts().has_indirect_dispatch) {
+  if (rule.flag && !config.grid_override && !program.facts().has_indirect_dispatch) {
     FELSITE_TRY(step.grid_override, grid_of(*this, program, resources, config));
   }
   std::vector<Bytes> before;
-  if (compares) {
+  if (rule.compares) {
     FELSITE_CHECK(download_resident_ranges_into(looked_at, before));
   }
   const base::Deadline deadline(config.timeout);
@@ -58,7 +57,7 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
   std::optional<DispatchTiming> total;
   std::uint32_t iterations = 0;
   bool converged = false;
-  while (iterations < bound && !converged) {
+  while (iterations < rule.bound && !converged) {
     SubmissionConfig how{.profile = config.profile, .label = config.label};
     if (config.timeout) how.timeout = deadline.remaining();
     auto timing =
@@ -69,14 +68,14 @@ Result<DispatchTiming> Backend::dispatch_resident_iterations(
     total = total ? sum(*total, *timing) : std::move(*timing);
     ++iterations;
     const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
-    if (compares) converged = after == before;
-    if (flags) converged = std::ranges::all_of(after.front(), is_zero);
+    if (rule.compares) converged = after == before;
+    if (rule.flag) converged = std::ranges::all_of(after.front(), is_zero);
     before.swap(after);
   }
   total->iterations_run = iterations;
   total->converged = converged;
   dispatch::count(Counter::IterationsRun, iterations);
-  if (converged) dispatch::count(Counter::IterationsSkipped, bound - iterations);
+  if (converged) dispatch::count(Counter::IterationsSkipped, rule.bound - iterations);
   return std::move(*total);
 }
 

@@ -15,6 +15,7 @@
 #include "dispatch/explain/explained_traffic.h"
 #include "dispatch/reference/reference_run.h"
 #include "dispatch/schedule/grid.h"
+#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/routing.h"
 #include "felsite/validate.h"
@@ -44,7 +45,8 @@ class Explainer {
         config_(config),
         inputs_(inputs),
         device_(device),
-        iterations_(config.fixpoint_iterations.value_or(1)) {}
+        rule_(dispatch::iteration_rule(program_, config)),
+        iterations_(rule_.bound) {}
 
   Result<Explanation> run() {
     FELSITE_CHECK(dispatch::check_config(program_, config_));
@@ -149,10 +151,8 @@ class Explainer {
   }
 
   GridSyncOptions options(bool for_device, bool store_choices) const {
-    const bool compares =
-        config_.convergence.kind == Convergence::Kind::Automatic && iterations_ > 1;
     return {.many_iterations = iterations_ > 1,
-            .report_changes = for_device && compares,
+            .report_changes = for_device && rule_.compares,
             .store_choices = store_choices,
             .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
             .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
@@ -186,10 +186,9 @@ class Explainer {
       sizes = dispatch::size_kept(plan, grid_, {device_bytes(), binding_bytes()});
     }
     if (route == Route::HostSplit) {
-      const bool compares =
-          config_.convergence.kind == Convergence::Kind::Automatic && iterations_ > 1;
-      sizes = dispatch::size_split({.plan = split, .bindings = bindings_, .compares = compares},
-                                   grid_, {host_bytes(), binding_bytes()});
+      sizes =
+          dispatch::size_split({.plan = split, .bindings = bindings_, .compares = rule_.compares},
+                               grid_, {host_bytes(), binding_bytes()});
     }
     if (!sizes) return std::unexpected(std::move(sizes.error()));
     return {};
@@ -216,9 +215,7 @@ class Explainer {
 
   Result<void> explain_cut(Route route) {
     explain_convergence(route);
-    const bool has_flag = config_.convergence.kind == Convergence::Kind::Flag;
-    const auto flag = has_flag ? program_.find_buffer(config_.convergence.flag) : std::nullopt;
-    out_.traffic = dispatch::resident_traffic(program_, sizes_, flag.value_or(ir::kNone));
+    out_.traffic = dispatch::resident_traffic(program_, sizes_, rule_.flag.value_or(ir::kNone));
     auto plan = cut(true);
     if (!plan) {
       // A backend with native barriers also runs what cannot be cut.
@@ -355,6 +352,7 @@ class Explainer {
   const DispatchConfig& config_;
   const ExplainInputs& inputs_;
   const DeviceProfile& device_;
+  const dispatch::IterationRule rule_;
   const std::uint32_t iterations_;
   KnownSizes sizes_;
   dispatch::BindingPlan bindings_;  // inputs of unknown size have none

@@ -4,6 +4,7 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 #include "ir/analysis/effects.h"
@@ -44,9 +45,8 @@ Result<void> ReferenceRun::plan(std::span<const ByteSpan> inputs, std::span<cons
   FELSITE_CHECK(check_slots(inputs, slots));
   // Checked before a thread is started for it. A convergence flag is zero before each iteration.
   const auto contents = [&](ir::BufferId id) {
-    const bool is_flag = config_.convergence.kind == Convergence::Kind::Flag &&
-                         program_.buffer(id).name == config_.convergence.flag;
-    return is_flag ? ByteSpan{} : inputs[plan_.buffers[id].input];
+    return id == iteration_rule(program_, config_).flag ? ByteSpan{}
+                                                        : inputs[plan_.buffers[id].input];
   };
   FELSITE_CHECK(plan_grid(program_, plan_, config_, indirect_grid(program_, contents)));
   return {};
@@ -129,11 +129,8 @@ bool ReferenceRun::state_is_as_saved() const {
 
 Result<DispatchTiming> ReferenceRun::iterations() {
   const auto start = Clock::now();
-  const std::uint32_t bound = config_.fixpoint_iterations.value_or(1);
-  const Convergence::Kind kind = config_.convergence.kind;
-  const bool compares = kind == Convergence::Kind::Automatic && bound > 1;
-  const bool flags = kind == Convergence::Kind::Flag;
-  if (compares) {
+  const IterationRule rule = iteration_rule(program_, config_);
+  if (rule.compares) {
     const ir::Effects effects = ir::effects_of(program_, program_.entry());
     for (const auto* list : {&effects.writes, &effects.atomics}) {
       for (const ir::BufferId id : *list) {
@@ -142,15 +139,15 @@ Result<DispatchTiming> ReferenceRun::iterations() {
     }
   }
   DispatchTiming timing;
-  while (timing.iterations_run < bound && !timing.converged) {
-    if (compares) save_state();
-    if (flags) clear_flag();
+  while (timing.iterations_run < rule.bound && !timing.converged) {
+    if (rule.compares) save_state();
+    if (rule.flag) clear_flag();
     FELSITE_CHECK(one_iteration());
     ++timing.iterations_run;
-    timing.converged = (compares && state_is_as_saved()) || (flags && flag_is_clear());
+    timing.converged = (rule.compares && state_is_as_saved()) || (rule.flag && flag_is_clear());
   }
   count(Counter::IterationsRun, timing.iterations_run);
-  if (timing.converged) count(Counter::IterationsSkipped, bound - timing.iterations_run);
+  if (timing.converged) count(Counter::IterationsSkipped, rule.bound - timing.iterations_run);
   const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
   timing.wall_ns = static_cast<std::uint64_t>(elapsed.count());
   return timing;

@@ -219,14 +219,14 @@ std::optional<BufferId> largest_buffer(const Program& program, const BindingPlan
 }
 
 Result<void> check_grid_size(const Program& program, const Extent3& grid) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 48;
   const auto groups = base::volume(grid);
-  if (groups && *groups <= kMost) return {};
+  if (groups && *groups <= kMax) return {};
   return std::unexpected(base::with_amounts(
       base::unsupported(
           fmt::format("A grid of {} x {} x {} workgroups is too large.", grid[0], grid[1], grid[2]),
           "use fewer workgroups, 2^48 at the most.", program.name()),
-      groups.value_or(UINT64_MAX), kMost));
+      groups.value_or(UINT64_MAX), kMax));
 }
 
 namespace {

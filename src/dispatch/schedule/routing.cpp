@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
+#include "dispatch/schedule/iteration_rule.h"
 #include "ir/analysis/effects.h"
 
 namespace felsite::dispatch {
@@ -75,9 +76,7 @@ bool has_many_barriers(const ir::Program& program) {
 // compare; absent where the sizes are unknown.
 std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
                                           const Extent3& grid, const RouteFacts& facts) {
-  const bool compares = config.fixpoint_iterations.value_or(1) > 1 &&
-                        config.convergence.kind == Convergence::Kind::Automatic;
-  if (!compares) return 0.0;
+  if (!iteration_rule(program, config).compares) return 0.0;
   const auto& size = program.workgroup_size();
   const double lanes = double(grid[0]) * grid[1] * grid[2] * size[0] * size[1] * size[2];
   double rounds = 0;
@@ -102,6 +101,15 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
   const auto rounds = rounds_of_comparing(program, config, grid, facts);
   const bool fits = trips.in_all && rounds && *trips.in_all + *rounds <= most;
   return fits ? Budget::Suffices : Budget::MayNotSuffice;
+}
+
+// The program reads its grid from a buffer that it may change.
+bool changes_own_grid(const ir::Program& program) {
+  if (!program.facts().has_indirect_dispatch) return false;
+  const ir::BufferId words = program.node(program.entry().begin).ref;
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  return std::ranges::binary_search(effects.writes, words) ||
+         std::ranges::binary_search(effects.atomics, words);
 }
 
 // Why the whole grid cannot be one workgroup; empty if it can.
@@ -177,15 +185,14 @@ std::string_view to_string(Route route) {
 
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config) {
   const ir::Facts& facts = program.facts();
-  return facts.has_grid_sync || facts.has_collectives || config.fixpoint_iterations.value_or(1) > 1;
+  return facts.has_grid_sync || facts.has_collectives || is_repeated(config);
 }
 
-bool changes_own_grid(const ir::Program& program) {
-  if (!program.facts().has_indirect_dispatch) return false;
-  const ir::BufferId words = program.node(program.entry().begin).ref;
-  const ir::Effects effects = ir::effects_of(program, program.entry());
-  return std::ranges::binary_search(effects.writes, words) ||
-         std::ranges::binary_search(effects.atomics, words);
+bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
+  if (!needs_grid_sync_form(program, config) || config.cooperative) return false;
+  if (config.grid_sync == GridSync::HostSplit) return true;
+  return config.grid_sync == GridSync::Automatic && is_repeated(config) &&
+         changes_own_grid(program);
 }
 
 Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
@@ -219,8 +226,7 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   FELSITE_TRY(auto decided, route_on_any_grid(program, config, device));
   if (decided) return *std::move(decided);
   const GridSync asked = config.grid_sync;
-  const bool many_iterations = config.fixpoint_iterations.value_or(1) > 1;
-  if (many_iterations && changes_own_grid(program)) {
+  if (is_repeated(config) && changes_own_grid(program)) {
     if (asked != GridSync::Automatic) {
       return std::unexpected(unsupported(
           "The program changes the buffer that its grid is read from in each iteration.",

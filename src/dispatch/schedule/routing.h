@@ -54,7 +54,7 @@ bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& opti
 // The storage buffers that an iteration may change, sorted.
 std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
 
-// The program reads its grid from a buffer that it may change.
-bool changes_own_grid(const ir::Program& program);
+// The host runs the segments: it was asked for, or is the only possible form.
+bool is_host_split(const ir::Program& program, const DispatchConfig& config);
 
 }  // namespace felsite::dispatch

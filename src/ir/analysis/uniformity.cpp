@@ -81,7 +81,7 @@ class Phases {
   };
 
   bool find_phases() {
-    constexpr std::size_t kMost = 4'000'000;
+    constexpr std::size_t kMax = 4'000'000;
     std::size_t pairs = 0;
     std::vector<Id> seen(flows_.size(), kNone);
     std::vector<Id> open;
@@ -92,7 +92,7 @@ class Phases {
         const Id at = open.back();
         open.pop_back();
         phases_of_[at].push_back(phase);
-        if (++pairs > kMost) return false;
+        if (++pairs > kMax) return false;
         for (const Id next : flows_[at]) {
           if (seen[next] == phase) continue;
           seen[next] = phase;
@@ -103,7 +103,7 @@ class Phases {
     std::size_t looks = 0;
     for (const Write& write : writes_) looks += phases_of_[write.stretch].size();
     for (const Id stretch : loads_) looks += phases_of_[stretch].size();
-    return looks <= kMost;
+    return looks <= kMax;
   }
 
   // Everything that is connected becomes one phase.

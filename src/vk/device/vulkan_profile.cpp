@@ -26,6 +26,9 @@ DeviceProfile profile_of(const Device& device) {
   profile.allows_host_grid_sync_split = true;
   profile.max_workgroup_size = mask.limits.workgroup_size;
   profile.max_workgroup_count.fill(UINT32_MAX);  // larger grids run in parts
+  profile.workgroups_per_dispatch = snapshot.limits.workgroup_count;
+  profile.conditional_steps = device.plan().has(RuntimeFeature::ConditionalRendering);
+  profile.storage_offset_alignment = snapshot.limits.storage_buffer_alignment;
   profile.max_workgroup_invocations = mask.limits.workgroup_invocations;
   profile.subgroup_size = mask.subgroup_size;
   profile.loop_budget = mask.loop_budget;

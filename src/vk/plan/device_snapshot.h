@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "felsite/extent.h"
 #include "vk/instance/instance_functions.h"
 
 namespace felsite::vk {

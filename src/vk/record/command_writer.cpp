@@ -132,7 +132,8 @@ void CommandWriter::push(const KernelOnDevice& kernel, std::vector<std::uint32_t
 }
 
 void CommandWriter::dispatch_part(const KernelStep& step, const ControlBlocks& blocks,
-                                  VkBuffer control, const GridPart& part, std::size_t part_index) {
+                                  VkBuffer control, const dispatch::GridPart& part,
+                                  std::size_t part_index) {
   const DeviceFunctions& functions = device_.functions();
   const KernelOnDevice& kernel = *step.kernel;
   if (pipeline_ != kernel.pipeline.pipeline.get()) {
@@ -160,8 +161,9 @@ void CommandWriter::kernel(const KernelStep& step, const ControlBlocks& blocks, 
   set_condition(step.condition);
   {
     const StepLabel named = label(step.name);
-    std::vector<GridPart> parts{GridPart{}};
-    if (!step.indirect) parts = grid_parts(step.grid, device_.snapshot().limits.workgroup_count);
+    std::vector<dispatch::GridPart> parts{dispatch::GridPart{}};
+    if (!step.indirect)
+      parts = dispatch::grid_parts(step.grid, device_.snapshot().limits.workgroup_count);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       dispatch_part(step, blocks, control, parts[i], i);
     }

@@ -30,7 +30,7 @@ class CommandWriter {
 
  private:
   void dispatch_part(const KernelStep& step, const ControlBlocks& blocks, VkBuffer control,
-                     const GridPart& part, std::size_t part_index);
+                     const dispatch::GridPart& part, std::size_t part_index);
   void push(const KernelOnDevice& kernel, std::vector<std::uint32_t> parameters);
   void set_condition(const std::optional<BufferSlice>& condition);
   StepLabel label(std::string_view name) const {

@@ -16,12 +16,12 @@ using Clock = std::chrono::steady_clock;
 
 // How much device memory idle recordings may keep: a part of the largest heap.
 std::uint64_t idle_bytes(const DeviceSnapshot& device) {
-  constexpr std::uint64_t kMost = std::uint64_t{512} << 20;
+  constexpr std::uint64_t kMax = std::uint64_t{512} << 20;
   std::uint64_t heap = 0;
   for (const MemoryHeap& other : device.memory_heaps) {
     if ((other.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) heap = std::max(heap, other.bytes);
   }
-  return std::min(heap / 4, kMost);
+  return std::min(heap / 4, kMax);
 }
 
 std::uint64_t nanoseconds(Clock::duration duration) {
@@ -339,9 +339,9 @@ bool Engine::is_over_budget(const ir::Fingerprint& program) {
 }
 
 void Engine::note_over_budget(const ir::Fingerprint& program) {
-  constexpr std::size_t kMost = 256;  // what is forgotten will be found out again
+  constexpr std::size_t kMax = 256;  // what is forgotten will be found out again
   const std::lock_guard lock(budget_mutex_);
-  if (over_budget_.size() == kMost) over_budget_.erase(over_budget_.begin());
+  if (over_budget_.size() == kMax) over_budget_.erase(over_budget_.begin());
   over_budget_.push_back(program);
 }
 

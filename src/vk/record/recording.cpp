@@ -89,9 +89,9 @@ Result<void> Recording::make_blocks(Memory& memory) {
                                   const std::vector<ControlBlocks>& blocks) {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].parameters.empty()) continue;
-      std::vector<GridPart> parts{GridPart{}};
+      std::vector<dispatch::GridPart> parts{dispatch::GridPart{}};
       if (!steps[i].indirect) {
-        parts = grid_parts(steps[i].grid, device_.snapshot().limits.workgroup_count);
+        parts = dispatch::grid_parts(steps[i].grid, device_.snapshot().limits.workgroup_count);
       }
       for (std::size_t part = 0; part < parts.size(); ++part) {
         const std::vector<std::uint32_t> words = parameters_of(steps[i], parts[part]);

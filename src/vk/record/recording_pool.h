@@ -39,7 +39,7 @@ class RecordingPool {
  public:
   // `most_bytes` bounds the memory that idle recordings have for themselves alone.
   explicit RecordingPool(std::uint64_t most_bytes)
-      : most_bytes_(most_bytes), idle_({.entries = kMost, .bytes = most_bytes}) {}
+      : most_bytes_(most_bytes), idle_({.entries = kMax, .bytes = most_bytes}) {}
 
   // Takes an idle one out, or gives null.
   std::shared_ptr<Recording> take(const ir::Fingerprint& key);
@@ -59,7 +59,7 @@ class RecordingPool {
   template <class Used>
   void drop_users_of(const Used* used);
 
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMax = 256;
   const std::uint64_t most_bytes_;
   mutable std::mutex mutex_;
   Idle idle_;

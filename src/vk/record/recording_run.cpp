@@ -19,7 +19,7 @@ constexpr std::uint32_t kMaxRunsAtOnce = 64;
 // takes effect only where the host waits.
 constexpr std::uint32_t kMaxAhead = 64;
 
-void name_segment(Error& error, const SegmentPlace& segment) {
+void name_segment(Error& error, const dispatch::SegmentPlace& segment) {
   error.context.segment = segment.index;
   if (error.message.ends_with('.')) error.message.pop_back();
   error.message += fmt::format(", in segment {} of 0 to {}.", segment.index, segment.count - 1);

@@ -13,14 +13,14 @@ class RunPace {
  public:
   static constexpr std::chrono::milliseconds kLongest{100};
   // Beyond this the cost of a submission no longer matters.
-  static constexpr std::uint32_t kMost = 1024;
+  static constexpr std::uint32_t kMax = 1024;
 
   // `took`: the time from the last submission to its end. Never gives more than `left`.
   std::uint32_t next(std::chrono::nanoseconds took, std::uint32_t left) {
     if (last_ == 0) {
       last_ = 1;
     } else if (took <= kLongest / 2) {
-      last_ = std::min(2 * last_, kMost);
+      last_ = std::min(2 * last_, kMax);
     } else if (took > kLongest) {
       last_ = std::max(last_ / 2, 1u);
     }

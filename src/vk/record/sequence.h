@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dispatch/schedule/schedule.h"
 #include "vk/kernel/kernel_on_device.h"
 #include "vk/memory/memory.h"
 
@@ -17,6 +18,12 @@ struct BufferSlice {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
 };
+
+// The slice that a reference means, among those of Schedule::buffers.
+inline BufferSlice slice_in(std::span<const BufferSlice> slices, const dispatch::BufferRef& ref) {
+  const BufferSlice& whole = slices[ref.buffer];
+  return {whole.buffer, whole.offset + ref.offset, ref.bytes};
+}
 
 inline bool overlap(const BufferSlice& a, const BufferSlice& b) {
   return a.buffer == b.buffer &&
@@ -29,12 +36,6 @@ inline std::uint64_t bound_bytes(const BufferSlice& slice, const codegen::Kernel
   if (slice.bytes != 0) return (slice.bytes + 3) / 4 * 4;
   return kernel.needs_robust_access2 ? 0 : 8;
 }
-
-// Which segment of a cut program a step runs.
-struct SegmentPlace {
-  std::uint32_t index = 0;
-  std::uint32_t count = 1;
-};
 
 struct KernelStep {
   SharedKernel kernel;
@@ -51,7 +52,7 @@ struct KernelStep {
   // there is not zero when its turn comes. Needs RuntimeFeature::ConditionalRendering.
   std::optional<BufferSlice> condition{};
   // Of the caller's program; errors state it.
-  std::optional<SegmentPlace> segment{};
+  std::optional<dispatch::SegmentPlace> segment{};
   // Whether a step of the caller counts as a launch.
   bool counts_as_launch = true;
   // It runs more workgroups of the grid of the step before it.
@@ -74,32 +75,21 @@ inline bool writes_own_condition(const KernelStep& step) {
   return false;
 }
 
-// Where to read, after a run of several iterations, what it did.
-struct IterationRecord {
-  std::uint32_t bound = 1;
-  std::uint32_t always = 0;              // iterations that run in any case
-  std::vector<BufferSlice> ran;          // one more iteration ran for each word that is not zero
-  std::optional<BufferSlice> counted;    // this word counts further iterations
-  std::optional<BufferSlice> left;       // not zero: the last iteration still changed something
-  std::optional<BufferSlice> converged;  // not zero: the last iteration changed nothing
-  std::optional<BufferSlice>
-      flag;                       // what the last iteration left in the flag, if not in its buffer
-  bool always_converges = false;  // nothing reports changes, so the first iteration is the last
-  std::uint32_t launches_in_iteration = 0;
-  std::optional<BufferSlice> launches;
-  std::uint32_t segments = 1;
-};
-
 struct FillStep {
   BufferSlice target;
   std::byte value{};
 };
 
-// A grid that the device reads is first checked by a kernel, the gate, which replaces one that the
-// device cannot run by an empty grid.
+// What the kernel wrote that checked a grid which the device reads.
 struct IndirectGate {
-  SharedBuffer words;  // dispatch::IndirectGateWords
+  BufferSlice words;  // dispatch::IndirectGateWords
   std::uint32_t caller_step = 0;
+};
+
+// A buffer of a caller's program that a plain dispatch binds.
+struct ProgramBuffer {
+  ir::BufferId id = 0;
+  bool written = false;
 };
 
 // Constants that the host writes before each run: initial values of counters and flags. The buffer
@@ -119,13 +109,20 @@ struct Sequence {
   std::uint32_t count = 1;
   std::vector<BufferSlice> reads{};
   std::vector<IndirectGate> gates{};
-  std::optional<IterationRecord> iterations{};
-  std::optional<BufferSlice> flag{};  // the caller's buffer that IterationRecord::flag has to go to
+  // What to read after a run of several iterations: words of `scheduled`.
+  std::optional<dispatch::IterationOutcome> iterations{};
+  std::vector<BufferSlice> scheduled{};  // by Schedule::buffers
+  std::optional<BufferSlice>
+      flag{};  // the caller's buffer that IterationOutcome::flag has to go to
   // Four bytes of a buffer of Place::Control. The repeated steps then run at most `count` times:
   // the host reads the word after each submission, and submits no more once it is zero. One
   // submission may hold several runs, so surplus runs must do no harm.
   std::optional<BufferSlice> watch{};
   std::vector<HostWords> host_words{};
+  // Of a plain dispatch: the program's buffers that have memory, and whether it has to run again in
+  // another form if its loops exceed the driver's budget.
+  std::vector<ProgramBuffer> program_buffers{};
+  bool is_attempt = false;
   // The size of the buffers that only this sequence uses.
   std::uint64_t own_bytes = 0;
   // No other work uses any of its buffers, so it needs no barrier against earlier work.

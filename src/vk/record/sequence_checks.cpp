@@ -34,8 +34,8 @@ Result<void> check_condition(const KernelStep& step, const Device& device) {
     return mistake(fmt::format("The condition of step `{}` is not a word.", step.name), device);
   }
   // No barrier separates the parts, so what the first writes could decide about the next.
-  const bool in_parts =
-      !step.indirect && !fits_one_dispatch(step.grid, device.snapshot().limits.workgroup_count);
+  const bool in_parts = !step.indirect && !dispatch::fits_one_dispatch(
+                                              step.grid, device.snapshot().limits.workgroup_count);
   if (in_parts && writes_own_condition(step)) {
     return mistake(
         fmt::format("Step `{}` writes its own condition, and runs in several parts.", step.name),

@@ -80,20 +80,20 @@ class LayoutMaker {
       const bool staged = upload.bytes != 0 && (!upload.buffer->is_written_in_place() || waits());
       layout_.upload_offsets.push_back(staged ? layout_.upload_bytes : kNotStaged);
       if (!staged) continue;
-      layout_.upload_bytes = align_up(layout_.upload_bytes + upload.bytes, 16);
+      layout_.upload_bytes = base::align_up(layout_.upload_bytes + upload.bytes, 16);
       by_device.push_back(&upload);
     }
     for (const BufferSlice& read : sequence_.reads) {
       const bool staged = read.bytes != 0 && !read.buffer->is_read_in_place();
       layout_.read_offsets.push_back(staged ? layout_.read_bytes : kNotStaged);
-      if (staged) layout_.read_bytes = align_up(layout_.read_bytes + read.bytes, 16);
+      if (staged) layout_.read_bytes = base::align_up(layout_.read_bytes + read.bytes, 16);
     }
   }
 
   void add_fills() {
     for (std::size_t i = 0; i < sequence_.fills.size(); ++i) {
       BufferSlice target = sequence_.fills[i].target;
-      target.bytes = align_up(target.bytes, 4);  // its padding is filled too
+      target.bytes = base::align_up(target.bytes, 4);  // its padding is filled too
       add(Section::Prologue, CommandKind::Fill, i,
           {"fill", {access(target, Stage::Transfer, true)}});
     }
@@ -109,7 +109,7 @@ class LayoutMaker {
 
   std::uint64_t control_block(std::uint64_t bytes) {
     const std::uint64_t at = layout_.control_bytes;
-    layout_.control_bytes = align_up(at + bytes, alignment_);
+    layout_.control_bytes = base::align_up(at + bytes, alignment_);
     return at;
   }
 
@@ -136,7 +136,7 @@ class LayoutMaker {
       }
       if (kernel.parameter_binding) {
         const std::size_t parts =
-            step.indirect ? 1 : grid_parts(step.grid, most_workgroups_).size();
+            step.indirect ? 1 : dispatch::grid_parts(step.grid, most_workgroups_).size();
         for (std::size_t part = 0; part < parts; ++part) {
           blocks.parameters.push_back(
               control_block(step.parameters.size() * sizeof(std::uint32_t)));
@@ -195,7 +195,7 @@ class LayoutMaker {
       step.accesses.push_back(access({buffer, 0, buffer->range()}, Stage::Host, false));
     };
     look_at(sequence_.watch->buffer);
-    for (const IndirectGate& gate : sequence_.gates) look_at(gate.words);
+    for (const IndirectGate& gate : sequence_.gates) look_at(gate.words.buffer);
     if (has_status_) {
       step.accesses.push_back({kControl, 0, layout_.control_bytes, Stage::Host, false});
     }
@@ -263,7 +263,7 @@ SequenceLayout lay_out(const Sequence& sequence, const Device& device) {
   return LayoutMaker(sequence, device).make();
 }
 
-std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart& part) {
+std::vector<std::uint32_t> parameters_of(const KernelStep& step, const dispatch::GridPart& part) {
   std::vector<std::uint32_t> parameters = step.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const codegen::Parameter& parameter = step.kernel->kernel.parameters[i];
@@ -271,28 +271,6 @@ std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart&
       parameters[i] = step.base[parameter.ref] + part.base[parameter.ref];
   }
   return parameters;
-}
-
-bool fits_one_dispatch(const Extent3& grid, const Extent3& most) {
-  return grid[0] <= most[0] && grid[1] <= most[1] && grid[2] <= most[2];
-}
-
-std::vector<GridPart> grid_parts(const Extent3& grid, const Extent3& most) {
-  std::vector<GridPart> parts;
-  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return parts;
-  GridPart part;
-  // A base is below the grid's extent, so adding a part's extent does not overflow 64 bits.
-  const auto along = [&](std::size_t axis, const auto& body) {
-    const std::uint64_t step = std::max(most[axis], 1u);
-    for (std::uint64_t base = 0; base < grid[axis]; base += step) {
-      part.base[axis] = static_cast<std::uint32_t>(base);
-      part.grid[axis] =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(step, grid[axis] - base));
-      body();
-    }
-  };
-  along(2, [&] { along(1, [&] { along(0, [&] { parts.push_back(part); }); }); });
-  return parts;
 }
 
 }  // namespace felsite::vk

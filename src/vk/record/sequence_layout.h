@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/align.h"
 #include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/schedule/grid.h"
 #include "vk/record/sequence.h"
 
 namespace felsite::vk {
@@ -63,20 +65,9 @@ struct SequenceLayout {
   bool watched = false;
 };
 
-inline std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 SequenceLayout lay_out(const Sequence& sequence, const Device& device);
 
-// The parts that a grid runs in; each fits one dispatch.
-struct GridPart {
-  Extent3 base{};
-  Extent3 grid{};
-};
-std::vector<GridPart> grid_parts(const Extent3& grid, const Extent3& most);
 // The step's parameters in that part.
-std::vector<std::uint32_t> parameters_of(const KernelStep& step, const GridPart& part);
-bool fits_one_dispatch(const Extent3& grid, const Extent3& most);
+std::vector<std::uint32_t> parameters_of(const KernelStep& step, const dispatch::GridPart& part);
 
 }  // namespace felsite::vk

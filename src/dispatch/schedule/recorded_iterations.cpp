@@ -4,55 +4,49 @@
 // skipped.
 #include <algorithm>
 
+#include "base/align.h"
 #include "base/try.h"
-#include "dispatch/schedule/grid_walk.h"
-#include "vk/grid/grid_steps.h"
+#include "dispatch/schedule/schedule_writer.h"
 
-namespace felsite::vk {
+namespace felsite::dispatch {
 namespace {
 
 using ir::BufferId;
 
-// Most segments of one iteration that are recorded one after the other; beyond that the device
-// walks the plan.
-constexpr std::size_t kMaxSteps = 16384;
 // Most steps of a block of iterations, and most iterations, as far as one control kernel counts
 // them.
 constexpr std::size_t kStepsPerBlockOfIterations = 1024;
-constexpr std::uint32_t kMaxIterations = dispatch::kGridKernelSize;
+constexpr std::uint32_t kMaxIterations = kGridKernelSize;
 
 class Iterations {
  public:
-  Iterations(GridSteps& steps, std::vector<dispatch::FlatStep> walk, Sequence& out)
-      : steps_(steps), walk_(std::move(walk)), out_(out), gates_(steps) {}
+  Iterations(ScheduleWriter& writer, std::vector<FlatStep> walk)
+      : writer_(writer), walk_(std::move(walk)), out_(writer.out()), gates_(writer) {}
 
   Result<void> add() {
-    const bool converges = steps_.bound() > 1 && steps_.convergence() != Convergence::Kind::None;
-    out_.iterations.emplace();
-    out_.iterations->bound = steps_.bound();
-    out_.iterations->segments = static_cast<std::uint32_t>(steps_.plan().segments.size());
-    out_.iterations->launches_in_iteration = static_cast<std::uint32_t>(walk_.size());
-    return converges ? add_converging() : add_all();
+    IterationOutcome& outcome = out_.outcome.emplace();
+    outcome.bound = writer_.rule().bound;
+    outcome.segments = static_cast<std::uint32_t>(writer_.plan().segments.size());
+    outcome.launches_in_iteration = static_cast<std::uint32_t>(walk_.size());
+    if (writer_.rule().converges) return add_converging();
+    add_all();
+    return {};
   }
 
  private:
   // A single iteration, or a fixed number of them.
-  Result<void> add_all() {
-    FELSITE_TRY(auto iteration, segments({}));
-    out_.iterations->always = steps_.bound();
-    if (steps_.bound() == 1) {
+  void add_all() {
+    std::vector<ScheduledStep> iteration = segments({});
+    out_.outcome->always = writer_.rule().bound;
+    if (!writer_.rule().is_repeated()) {
       append(out_.prefix, std::move(iteration));
-    } else {
-      out_.repeated = std::move(iteration);
-      out_.count = steps_.bound();
-      // The block is watched, so that the host submits it in pieces.
-      FELSITE_TRY(auto going, steps_.control(4, "going"));
-      out_.watch = BufferSlice{going, 0, 4};
-      out_.host_words.emplace_back();
-      out_.host_words.back().target = *out_.watch;
-      out_.host_words.back().words = {1};
+      return;
     }
-    return {};
+    out_.repeated = std::move(iteration);
+    out_.count = writer_.rule().bound;
+    // The block is watched, so that it is submitted in pieces.
+    out_.watch = writer_.add_control(4, "going");
+    writer_.begin_with(*out_.watch, {1});
   }
 
   // Places in the control buffer: GridKernel::Advance defines the first two; then the conditions of
@@ -65,18 +59,18 @@ class Iterations {
   }
 
   Result<void> add_converging() {
-    const std::size_t compared = steps_.compares() ? steps_.plan().evolving.size() : 0;
+    const std::size_t compared = writer_.rule().compares ? writer_.plan().evolving.size() : 0;
     const std::size_t per_iteration = walk_.size() + compared + 2;
     const std::size_t most =
-        std::min<std::size_t>(kMaxIterations, steps_.runs_at_once(per_iteration));
+        std::min<std::size_t>(kMaxIterations, writer_.runs_at_once(per_iteration));
     const auto room = static_cast<std::uint32_t>(
         std::clamp<std::size_t>(kStepsPerBlockOfIterations / per_iteration, 1, most));
     // The block runs a whole number of times; the remaining iterations come before it.
-    const std::uint32_t bound = steps_.bound();
+    const std::uint32_t bound = writer_.rule().bound;
     in_block_ = bound <= room ? 0 : room;
     first_iterations_ = bound <= room ? bound : (bound - 1) % room + 1;
     const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_iterations_) / in_block_;
-    FELSITE_CHECK(make_control());
+    make_control();
     FELSITE_CHECK(add_first_iterations());
     if (in_block_ != 0) {
       FELSITE_CHECK(add_block(runs));
@@ -85,76 +79,72 @@ class Iterations {
     return {};
   }
 
-  Result<void> make_control() {
-    flag_ = steps_.flag();
-    flag_words_ = flag_ ? steps_.request().bindings.buffers[*flag_].count : 1;
-    stride_ = align_up(4, steps_.alignment());
+  void make_control() {
+    flag_ = writer_.rule().flag;
+    flag_words_ = flag_ ? writer_.request().counts[*flag_] : 1;
+    stride_ = base::align_up(4, writer_.alignment());
     places_ = kFirst + in_block_ + first_iterations_;
     std::uint64_t bytes = places_ * stride_;
     if (flag_words_ != 1) {
       // A flag of several words needs separate memory for each iteration.
-      flag_stride_ = align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), steps_.alignment());
+      flag_stride_ =
+          base::align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), writer_.alignment());
       flag_at_ = bytes;
       bytes += flag_stride_ * places_;
     }
-    FELSITE_TRY(control_, steps_.control(bytes, "change words"));
+    control_ = writer_.add_control(bytes, "change words").buffer;
     begin_as_zeros({control_, 0, bytes});
-    return {};
   }
 
-  void begin_as_zeros(BufferSlice slice) {
-    HostWords zeros;
-    zeros.words.resize(slice.bytes / 4);
-    zeros.target = std::move(slice);
-    out_.host_words.push_back(std::move(zeros));
+  void begin_as_zeros(const BufferRef& target) {
+    writer_.begin_with(target, std::vector<std::uint32_t>(target.bytes / 4));
   }
 
-  BufferSlice place(std::uint32_t number) const { return {control_, number * stride_, 4}; }
-  BufferSlice flag_place(std::uint32_t number) const {
+  BufferRef place(std::uint32_t number) const { return {control_, number * stride_, 4}; }
+  BufferRef flag_place(std::uint32_t number) const {
     if (flag_words_ == 1) return place(number);
     return {control_, flag_at_ + number * flag_stride_, flag_words_ * 4};
   }
 
-  Result<std::vector<KernelStep>> segments(const IterationBuffers& given) {
-    std::vector<KernelStep> made;
-    for (const dispatch::FlatStep& flat : walk_) {
+  std::vector<ScheduledStep> segments(const IterationBuffers& given) {
+    std::vector<ScheduledStep> made;
+    for (const FlatStep& flat : walk_) {
       IterationBuffers iteration = given;
       iteration.trips = flat.trips;
-      FELSITE_TRY(auto step, steps_.segment(flat.segment, iteration));
-      step.counts_as_launch = false;  // iterations_of counts those that really ran
+      ScheduledStep step = writer_.segment(flat.segment, iteration);
+      step.counts_as_launch = false;  // the outcome counts those that really ran
       made.push_back(std::move(step));
     }
     return made;
   }
 
   // The steps of an iteration that reports changes in `changed`.
-  Result<std::vector<KernelStep>> iteration_steps(std::uint32_t changed) {
+  Result<std::vector<ScheduledStep>> iteration_steps(std::uint32_t changed) {
     IterationBuffers buffers;
     buffers.changed = place(changed);
     if (flag_) buffers.flag = flag_place(changed);
-    auto made = segments(buffers);
-    if (!made) return made;
-    if (steps_.compares()) {
-      FELSITE_TRY(auto comparisons, steps_.comparisons(place(changed)));
-      append(*made, std::move(comparisons));
+    std::vector<ScheduledStep> made = segments(buffers);
+    if (writer_.rule().compares) {
+      FELSITE_TRY(auto comparisons, writer_.comparisons(place(changed)));
+      append(made, std::move(comparisons));
     }
     if (flag_ && flag_words_ > 1) {
-      FELSITE_TRY(
-          auto any,
-          steps_.runtime_step(GridKernel::Any, {flag_place(changed), place(changed)}, flag_words_));
-      made->push_back(std::move(any));
+      FELSITE_TRY(auto any,
+                  writer_.runtime_step(GridKernel::Any, {flag_place(changed), place(changed)},
+                                       flag_words_));
+      made.push_back(std::move(any));
     }
     return made;
   }
 
   Result<void> add_first_iterations() {
-    if (steps_.compares()) {
+    if (writer_.rule().compares) {
       // Stores the state before the first iteration. That this differs from old contents is no
       // change.
-      FELSITE_TRY(auto state, steps_.comparisons(place(kCount)));
+      FELSITE_TRY(auto state, writer_.comparisons(place(kCount)));
       append(out_.prefix, std::move(state));
       if (in_block_ != 0 && !out_.prefix.empty()) {
-        FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {place(kCount)}, 1));
+        FELSITE_TRY(auto clear, writer_.runtime_step(GridKernel::Clear, {place(kCount)}, 1));
         out_.prefix.push_back(std::move(clear));
       }
     }
@@ -163,7 +153,7 @@ class Iterations {
       const std::uint32_t changed = is_last ? kLast : before_place(iteration + 1);
       FELSITE_TRY(auto made, iteration_steps(changed));
       if (iteration == 0) {
-        FELSITE_CHECK(gates_.shape(made, in_block_ + first_iterations_));
+        gates_.shape(made, in_block_ + first_iterations_);
         if (const auto closed = gates_.all()) {
           begin_as_zeros(*closed);
         }
@@ -179,18 +169,18 @@ class Iterations {
   Result<void> add_block(std::uint32_t runs) {
     const std::array<std::uint32_t, 2> parameters{in_block_,
                                                   static_cast<std::uint32_t>(stride_ / 4)};
-    const BufferSlice words{control_, 0, places_ * stride_};
-    FELSITE_TRY(auto advance, steps_.runtime_step(GridKernel::Advance, {words},
-                                                  dispatch::kGridKernelSize, parameters));
+    const BufferRef words{control_, 0, places_ * stride_};
+    FELSITE_TRY(auto advance,
+                writer_.runtime_step(GridKernel::Advance, {words}, kGridKernelSize, parameters));
     out_.repeated.push_back(std::move(advance));
     if (flag_ && flag_words_ > 1) {
-      const BufferSlice flags{control_, flag_at_, flag_stride_ * places_};
-      FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {flags}, flags.bytes / 4));
+      const BufferRef flags{control_, flag_at_, flag_stride_ * places_};
+      FELSITE_TRY(auto clear, writer_.runtime_step(GridKernel::Clear, {flags}, flags.bytes / 4));
       out_.repeated.push_back(std::move(clear));
     }
     if (const auto all = gates_.all()) {
       // A skipped iteration opens no gate and closes none.
-      FELSITE_TRY(auto close, steps_.runtime_step(GridKernel::Clear, {*all}, all->bytes / 4));
+      FELSITE_TRY(auto close, writer_.runtime_step(GridKernel::Clear, {*all}, all->bytes / 4));
       out_.repeated.push_back(std::move(close));
       FELSITE_TRY(auto gate, gates_.gate_step(place(kFirst), 0));
       out_.repeated.push_back(std::move(gate));
@@ -212,7 +202,7 @@ class Iterations {
   static constexpr std::uint32_t kNoGate = ir::kNone;
   // `gate` is that of the iteration, `next` that of the following one, whose condition is
   // `changed`.
-  Result<void> add_iteration(std::vector<KernelStep>& to, std::vector<KernelStep> iteration,
+  Result<void> add_iteration(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> iteration,
                              std::uint32_t condition, std::uint32_t gate, std::uint32_t changed,
                              std::uint32_t next) {
     if (!gates_.by_condition() && next != kNoGate) {
@@ -226,26 +216,28 @@ class Iterations {
   }
 
   void describe() {
-    IterationRecord& record = *out_.iterations;
-    record.always = 1;
+    IterationOutcome& outcome = *out_.outcome;
+    outcome.always = 1;
     for (std::uint32_t iteration = 1; iteration < first_iterations_; ++iteration) {
-      record.ran.push_back(place(before_place(iteration)));
+      outcome.ran.push_back(place(before_place(iteration)));
     }
     for (std::uint32_t iteration = 0; iteration < in_block_; ++iteration) {
-      record.ran.push_back(place(kFirst + iteration));
+      outcome.ran.push_back(place(kFirst + iteration));
     }
-    if (in_block_ != 0) record.counted = place(kCount);
-    record.left = place(kLast);
-    if (flag_) record.flag = flag_place(kLast);
+    if (in_block_ != 0) outcome.counted = place(kCount);
+    outcome.left = place(kLast);
+    if (!flag_) return;
+    outcome.flag = flag_place(kLast);
+    outcome.flag_buffer = writer_.buffer_of(*flag_);
   }
 
-  static void append(std::vector<KernelStep>& to, std::vector<KernelStep> from) {
+  static void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {
     std::ranges::move(from, std::back_inserter(to));
   }
 
-  GridSteps& steps_;
-  const std::vector<dispatch::FlatStep> walk_;
-  Sequence& out_;
+  ScheduleWriter& writer_;
+  const std::vector<FlatStep> walk_;
+  Schedule& out_;
   Gates gates_;
   std::optional<BufferId> flag_;
   std::uint64_t flag_words_ = 1;
@@ -255,16 +247,13 @@ class Iterations {
   std::uint64_t stride_ = 0;
   std::uint64_t flag_stride_ = 0;
   std::uint64_t flag_at_ = 0;
-  SharedBuffer control_;
+  std::uint32_t control_ = BufferRef::kUnbound;
 };
 
 }  // namespace
 
-Result<void> add_iterations(GridSteps& steps, Sequence& sequence, bool& too_long) {
-  auto walk = dispatch::flatten(steps.plan(), steps.lengths(), steps.request().grid, kMaxSteps);
-  too_long = !walk;
-  if (too_long) return {};
-  return Iterations(steps, std::move(*walk), sequence).add();
+Result<void> write_iterations(ScheduleWriter& writer, std::vector<FlatStep> walk) {
+  return Iterations(writer, std::move(walk)).add();
 }
 
-}  // namespace felsite::vk
+}  // namespace felsite::dispatch

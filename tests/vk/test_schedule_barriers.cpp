@@ -7,8 +7,8 @@
 #include "dispatch/contract/caller_memory.h"
 #include "support/hazard_oracle.h"
 #include "vk/backend_on_device.h"
-#include "vk/grid/grid_sequence.h"
 #include "vk/record/sequence_layout.h"
+#include "vk/schedule/materialize.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -50,8 +50,7 @@ struct Laid {
   vk::SequenceLayout layout;
 };
 
-Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config,
-             dispatch::Route route) {
+Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config) {
   const auto program = valid_program(text);
   const Bytes v(64 * 4);
   const std::vector<ByteSpan> inputs{v};
@@ -69,15 +68,21 @@ Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config,
     laid.sequence.reads.push_back(slice);
     slices.push_back(slice);
   }
-  must(vk::add_grid_steps(engine,
-                          {.program = program,
-                           .config = config,
-                           .bindings = bindings,
-                           .grid = {8, 1, 1},
-                           .buffers = slices,
-                           .route = route,
-                           .name = "grid"},
-                          laid.sequence));
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> bytes;
+  for (const dispatch::BoundBuffer& buffer : bindings.buffers) {
+    counts.push_back(buffer.count);
+    bytes.push_back(buffer.bytes);
+  }
+  const dispatch::Schedule schedule = must(dispatch::make_schedule({.program = program,
+                                                                    .config = config,
+                                                                    .counts = counts,
+                                                                    .bytes = bytes,
+                                                                    .grid = Extent3{8, 1, 1},
+                                                                    .name = "grid"},
+                                                                   engine.profile()));
+  const auto kernels = must(vk::kernels_of(engine.pipelines(), schedule));
+  must(vk::materialize(engine, schedule, kernels, slices, laid.sequence));
   laid.layout = vk::lay_out(laid.sequence, engine.device());
   return laid;
 }
@@ -93,16 +98,17 @@ TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed 
       for (const std::uint32_t bound : {1u, 5u, 1000u}) {
         for (const auto kind :
              {Convergence::Kind::Automatic, Convergence::Kind::Flag, Convergence::Kind::None}) {
-          for (const auto route : {dispatch::Route::Resident, dispatch::Route::OneWorkgroup}) {
+          for (const auto form : {GridSync::Resident, GridSync::OneWorkgroup}) {
             CAPTURE(mask);
             CAPTURE(text);
             CAPTURE(bound);
             CAPTURE(static_cast<int>(kind));
-            CAPTURE(static_cast<int>(route));
+            CAPTURE(static_cast<int>(form));
             DispatchConfig config;
             config.fixpoint_iterations = bound;
             config.convergence = {kind, kind == Convergence::Kind::Flag ? "changed" : ""};
-            const Laid laid = lay_out(*engine, text, config, route);
+            config.grid_sync = form;
+            const Laid laid = lay_out(*engine, text, config);
             const vk::SequenceLayout& layout = laid.layout;
             const auto hazards = dispatch::find_hazards(layout.plan, layout.barriers);
             if (!hazards.empty()) FAIL(dispatch::to_string(hazards.front(), layout.plan));

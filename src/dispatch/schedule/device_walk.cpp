@@ -1,42 +1,41 @@
 // Device-resident control flow: conditions and loop bounds are in memory, or there are too many
-// trips to record. Each segment has a gate, and after each segment a small kernel closes its gate
+// trips to outcome. Each segment has a gate, and after each segment a small kernel closes its gate
 // and opens that of the next segment. A round is all segments once, in order; rounds are repeated
 // until the walk has ended.
 #include <algorithm>
 
+#include "base/align.h"
 #include "base/try.h"
-#include "vk/grid/grid_steps.h"
+#include "dispatch/schedule/schedule_writer.h"
 
-namespace felsite::vk {
+namespace felsite::dispatch {
 namespace {
-
-using dispatch::WalkParameters;
-using dispatch::WalkWords;
 
 constexpr std::size_t kStepsPerBlockOfRounds = 256;
 constexpr std::size_t kMaxRounds = 32;
 
 class DeviceWalk {
  public:
-  DeviceWalk(GridSteps& steps, Sequence& out) : steps_(steps), plan_(steps.plan()), out_(out) {}
+  explicit DeviceWalk(ScheduleWriter& writer)
+      : writer_(writer), plan_(writer.plan()), out_(writer.out()) {}
 
   Result<void> add() {
     lay_out();
-    FELSITE_CHECK(make_memory());
-    if (steps_.compares()) {
+    make_memory();
+    if (writer_.rule().compares) {
       // Stores the state before the first iteration. That this differs from old contents is no
       // change.
-      FELSITE_TRY(auto state, steps_.comparisons(slice(changed_at_, 1)));
+      FELSITE_TRY(auto state, writer_.comparisons(slice(changed_at_, 1)));
       std::ranges::move(state, std::back_inserter(out_.prefix));
-      FELSITE_TRY(auto clear, steps_.runtime_step(GridKernel::Clear, {slice(changed_at_, 1)}, 1));
+      FELSITE_TRY(auto clear, writer_.runtime_step(GridKernel::Clear, {slice(changed_at_, 1)}, 1));
       out_.prefix.push_back(std::move(clear));
     }
-    std::vector<KernelStep> round;
+    std::vector<ScheduledStep> round;
     for (std::uint32_t s = 0; s < stops_.size(); ++s) {
       if (stops_[s].is_skipped) continue;
       FELSITE_CHECK(add_stop(s, round));
     }
-    const std::size_t most = std::min(kMaxRounds, steps_.runs_at_once(plan_.segments.size()));
+    const std::size_t most = std::min(kMaxRounds, writer_.runs_at_once(plan_.segments.size()));
     const std::size_t rounds =
         std::clamp<std::size_t>(kStepsPerBlockOfRounds / round.size(), 1, most);
     for (std::size_t i = 0; i < rounds; ++i) {
@@ -61,7 +60,7 @@ class DeviceWalk {
   std::uint32_t end() const { return static_cast<std::uint32_t>(plan_.segments.size()); }
 
   std::uint32_t take(std::uint64_t words, bool bound_alone) {
-    if (bound_alone) next_word_ = align_up(next_word_, steps_.alignment() / 4);
+    if (bound_alone) next_word_ = base::align_up(next_word_, writer_.alignment() / 4);
     const auto at = static_cast<std::uint32_t>(next_word_);
     next_word_ += words;
     return at;
@@ -88,41 +87,37 @@ class DeviceWalk {
     }
   }
 
-  // With conditional rendering one word is the gate. Else the device reads a grid for each part of
+  // With conditional steps one word is the gate. Else the device reads a grid for each part of
   // each step, and for the kernel that opens the next gate.
   void add_shape(std::uint32_t s, bool is_end) {
-    if (steps_.has_conditions()) {
+    if (writer_.has_conditions()) {
       shapes_.push_back(1);
       return;
     }
     std::vector<Extent3> grids;
-    if (is_end && steps_.compares()) grids = steps_.compared_grids();
-    if (!is_end && !plan_.segments[s].empty) grids.push_back(steps_.request().grid);
+    if (is_end && writer_.rule().compares) grids = writer_.compared_grids();
+    if (!is_end && !plan_.segments[s].empty) grids.push_back(writer_.grid());
     for (const auto& grid : grids) {
-      for (const GridPart& part : steps_.parts_of(grid)) {
+      for (const GridPart& part : writer_.parts_of(grid)) {
         shapes_.insert(shapes_.end(), part.grid.begin(), part.grid.end());
       }
     }
     shapes_.insert(shapes_.end(), {1, 1, 1});
   }
 
-  Result<void> make_memory() {
-    FELSITE_TRY(auto control, steps_.control(next_word_ * 4, "walk"));
-    control_ = std::move(control);
-    FELSITE_TRY(shape_words_, steps_.control(shapes_.size() * 4, "shapes"));
-    FELSITE_CHECK(shape_words_->write(0, std::as_bytes(std::span(shapes_))));
+  void make_memory() {
+    control_ = writer_.add_control(next_word_ * 4, "walk").buffer;
+    shape_words_ =
+        writer_.add_buffer(PlannedBuffer::Kind::Control, shapes_.size() * 4, "shapes", shapes_);
     // Each run begins with the gate of the first segment open.
     std::vector<std::uint32_t> words(next_word_, 0);
     words[WalkWords::kRunning] = 1;
     const Stop& first = stops_.front();
     std::copy_n(shapes_.begin() + first.shape_at, first.gate_words, words.begin() + first.gate_at);
-    out_.host_words.emplace_back();
-    out_.host_words.back().target = slice(0, next_word_);
-    out_.host_words.back().words = std::move(words);
-    return {};
+    writer_.begin_with(slice(0, next_word_), std::move(words));
   }
 
-  BufferSlice slice(std::uint32_t at, std::uint64_t words) const {
+  BufferRef slice(std::uint32_t at, std::uint64_t words) const {
     return {control_, std::uint64_t{at} * 4, words * 4};
   }
 
@@ -133,18 +128,18 @@ class DeviceWalk {
     return segment;
   }
 
-  Result<void> add_stop(std::uint32_t s, std::vector<KernelStep>& round) {
+  Result<void> add_stop(std::uint32_t s, std::vector<ScheduledStep>& round) {
     const bool is_end = s == end();
-    std::vector<KernelStep> steps;
-    if (is_end && steps_.compares()) {
-      FELSITE_TRY(steps, steps_.comparisons(slice(changed_at_, 1)));
+    std::vector<ScheduledStep> steps;
+    if (is_end && writer_.rule().compares) {
+      FELSITE_TRY(steps, writer_.comparisons(slice(changed_at_, 1)));
     }
     if (!is_end && !plan_.segments[s].empty) {
       IterationBuffers iteration;
       iteration.changed = slice(changed_at_, 1);
       iteration.trip_words = slice(trips_at_, plan_.trip_count);
       iteration.choices = slice(choices_at_, plan_.choice_words);
-      FELSITE_TRY(auto segment, steps_.segment(s, iteration));
+      ScheduledStep segment = writer_.segment(s, iteration);
       segment.counts_as_launch = false;  // the walk counts those that ran
       steps.push_back(std::move(segment));
     }
@@ -154,16 +149,16 @@ class DeviceWalk {
     return {};
   }
 
-  void put_behind_gate(std::uint32_t s, std::vector<KernelStep> steps,
-                       std::vector<KernelStep>& round) const {
+  void put_behind_gate(std::uint32_t s, std::vector<ScheduledStep> steps,
+                       std::vector<ScheduledStep>& round) const {
     std::uint32_t at = stops_[s].gate_at;
-    for (KernelStep& step : steps) {
-      if (steps_.has_conditions()) {
+    for (ScheduledStep& step : steps) {
+      if (writer_.has_conditions()) {
         step.condition = slice(at, 1);
         round.push_back(std::move(step));
         continue;
       }
-      for (KernelStep& part : steps_.in_parts(step)) {
+      for (ScheduledStep& part : writer_.in_parts(step)) {
         part.indirect = slice(at, 3);
         at += 3;
         round.push_back(std::move(part));
@@ -178,7 +173,7 @@ class DeviceWalk {
     p[WalkParameters::SelfAt] = stops_[s].gate_at;
     p[WalkParameters::SelfWords] = stops_[s].gate_words;
     p[WalkParameters::Launches] = s != end() && !plan_.segments[s].empty ? 1 : 0;
-    p[WalkParameters::Bound] = steps_.bound();
+    p[WalkParameters::Bound] = writer_.rule().bound;
     p[WalkParameters::ChangedAt] = changed_at_;
     return p;
   }
@@ -190,15 +185,15 @@ class DeviceWalk {
     p[taken ? WalkParameters::TargetShape : WalkParameters::ElseShape] = stop.shape_at;
   }
 
-  std::vector<BufferSlice> control_buffers() const {
-    std::vector<BufferSlice> buffers;
+  std::vector<BufferRef> control_buffers() const {
+    std::vector<BufferRef> buffers;
     buffers.reserve(3);  // the end of an iteration may add one; without this g++ 14 warns
-    buffers.push_back(BufferSlice{shape_words_, 0, shapes_.size() * 4});
+    buffers.push_back(shape_words_);
     buffers.push_back(slice(0, next_word_));
     return buffers;
   }
 
-  Result<KernelStep> next_segment(std::uint32_t s) {
+  Result<ScheduledStep> next_segment(std::uint32_t s) {
     Parameters p = parameters_of(s);
     const NextSegment& next = plan_.segments[s].next;
     const bool ends = next.kind == NextSegment::Kind::End;
@@ -214,34 +209,34 @@ class DeviceWalk {
         p[WalkParameters::EndAt] = ends_at_ + fork.trip;
       }
     }
-    return steps_.runtime_step(GridKernel::NextSegment, control_buffers(), 1, p);
+    return writer_.runtime_step(GridKernel::NextSegment, control_buffers(), 1, p);
   }
 
-  Result<KernelStep> iteration_end() {
+  Result<ScheduledStep> iteration_end() {
     Parameters p = parameters_of(end());
     set_target(p, 0, true);
-    std::vector<BufferSlice> buffers = control_buffers();
+    std::vector<BufferRef> buffers = control_buffers();
     GridKernel kind =
-        steps_.compares() ? GridKernel::IterationEndChanged : GridKernel::IterationEndCounted;
-    if (const auto flag = steps_.flag()) {
+        writer_.rule().compares ? GridKernel::IterationEndChanged : GridKernel::IterationEndCounted;
+    if (const auto flag = writer_.rule().flag) {
       kind = GridKernel::IterationEndFlag;
-      buffers.push_back(steps_.request().buffers[*flag]);
+      buffers.push_back(writer_.buffer_of(*flag));
     }
-    return steps_.runtime_step(kind, std::move(buffers), 1, p);
+    return writer_.runtime_step(kind, std::move(buffers), 1, p);
   }
 
   void describe() {
-    IterationRecord& record = out_.iterations.emplace();
-    record.bound = steps_.bound();
-    record.counted = slice(WalkWords::kIterations, 1);
-    record.converged = slice(WalkWords::kConverged, 1);
-    record.launches = slice(WalkWords::kLaunched, 1);
-    record.segments = end();
+    IterationOutcome& outcome = out_.outcome.emplace();
+    outcome.bound = writer_.rule().bound;
+    outcome.counted = slice(WalkWords::kIterations, 1);
+    outcome.converged = slice(WalkWords::kConverged, 1);
+    outcome.launches = slice(WalkWords::kLaunched, 1);
+    outcome.segments = end();
   }
 
-  GridSteps& steps_;
+  ScheduleWriter& writer_;
   const GridSyncPlan& plan_;
-  Sequence& out_;
+  Schedule& out_;
   std::vector<Stop> stops_;  // by segment; the last one is the end of an iteration
   std::vector<std::uint32_t> shapes_;
   std::uint64_t next_word_ = 0;
@@ -249,14 +244,12 @@ class DeviceWalk {
   std::uint32_t ends_at_ = 0;
   std::uint32_t choices_at_ = 0;
   std::uint32_t changed_at_ = 0;
-  SharedBuffer control_;
-  SharedBuffer shape_words_;
+  std::uint32_t control_ = BufferRef::kUnbound;
+  BufferRef shape_words_;
 };
 
 }  // namespace
 
-Result<void> add_device_walk(GridSteps& steps, Sequence& sequence) {
-  return DeviceWalk(steps, sequence).add();
-}
+Result<void> write_device_walk(ScheduleWriter& writer) { return DeviceWalk(writer).add(); }
 
-}  // namespace felsite::vk
+}  // namespace felsite::dispatch

@@ -1,0 +1,256 @@
+#include "dispatch/schedule/schedule_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "dispatch/schedule/kept_sizes.h"
+
+namespace felsite::dispatch {
+
+using ir::BufferId;
+
+namespace {
+
+// A profile states 0 where it does not know.
+std::uint64_t or_unlimited(std::uint64_t bytes) { return bytes != 0 ? bytes : UINT64_MAX; }
+
+}  // namespace
+
+ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfile& device,
+                               RouteChoice route)
+    : request_(request),
+      device_(device),
+      grid_(request.grid.value_or(Extent3{1, 1, 1})),
+      rule_(iteration_rule(request.program, request.config)),
+      limits_{.memory = or_unlimited(device.memory_bytes),
+              .binding = or_unlimited(device.max_storage_buffer_bytes)} {
+  out_.route = std::move(route);
+  for (BufferId id = 0; id < request.program.buffers().size(); ++id) {
+    out_.buffers.push_back({.bytes = request.bytes[id], .name = request.program.buffer(id).name});
+  }
+}
+
+std::uint64_t ScheduleWriter::alignment() const {
+  return std::max<std::uint64_t>(device_.storage_offset_alignment, 16);
+}
+
+std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
+  // A good part of a second on most devices.
+  constexpr double kMaxInvocations = std::uint64_t{1} << 28;
+  const auto& size = request_.program.workgroup_size();
+  double work = static_cast<double>(std::max<std::size_t>(dispatches, 1));
+  for (std::size_t axis = 0; axis < 3; ++axis) work *= double(grid_[axis]) * size[axis];
+  return static_cast<std::size_t>(std::max(kMaxInvocations / std::max(work, 1.0), 1.0));
+}
+
+Result<void> ScheduleWriter::cut(Cut cut) {
+  is_whole_ = cut == Cut::Whole;
+  const GridSyncOptions options{.many_iterations = rule_.is_repeated(),
+                                .report_changes = rule_.compares,
+                                .store_choices = cut == Cut::SegmentsWithChoices,
+                                .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+                                .fresh_outputs = request_.fresh_outputs,
+                                .whole = is_whole_,
+                                .words_per_spill = spill_words_that_fit(
+                                    request_.program, grid_, device_.max_storage_buffer_bytes)};
+  FELSITE_TRY(plan_, plan_grid_sync(request_.program, options));
+  segment_kernels_.assign(plan_.segments.size(), std::nullopt);
+  return {};
+}
+
+Result<void> ScheduleWriter::add_kept() {
+  using Kind = PlannedBuffer::Kind;
+  FELSITE_TRY(const auto sizes, size_kept(plan_, grid_, limits_));
+  for (const std::uint64_t bytes : sizes.spills) {
+    spills_.push_back(add_buffer(Kind::Device, bytes, "spill"));
+  }
+  if (plan_.group_words != 0) {
+    workgroup_spill_ = add_buffer(Kind::Device, sizes.workgroup_spill, "workgroup spill");
+  }
+  kept_.resize(request_.program.buffers().size());
+  for (std::size_t i = 0; i < plan_.kept.size(); ++i) {
+    kept_[plan_.kept[i]] = add_buffer(Kind::Device, sizes.kept[i], "kept memory");
+  }
+  shadows_.resize(request_.program.buffers().size());
+  if (!rule_.compares) return {};
+  for (const BufferId id : plan_.evolving) {
+    if (std::ranges::binary_search(plan_.reported, id)) continue;
+    shadows_[id] = add_buffer(Kind::Device, words_of(id).bytes, "state before");
+  }
+  return {};
+}
+
+void ScheduleWriter::add_segment_kernels() {
+  for (std::uint32_t s = 0; s < plan_.segments.size(); ++s) {
+    if (!plan_.segments[s].empty) kernel_of(s, /*with_parameters=*/true);
+  }
+}
+
+BufferRef ScheduleWriter::add_buffer(PlannedBuffer::Kind kind, std::uint64_t bytes,
+                                     std::string_view what, std::vector<std::uint32_t> constants) {
+  const auto number = static_cast<std::uint32_t>(out_.buffers.size());
+  out_.buffers.push_back({kind, bytes, std::string(what), std::move(constants)});
+  return {number, 0, bytes};
+}
+
+BufferRef ScheduleWriter::buffer_of(BufferId id) const {
+  if (request_.program.buffer(id).access == ir::Access::Workgroup) return {};
+  return {id, 0, request_.bytes[id]};
+}
+
+BufferRef ScheduleWriter::words_of(BufferId id) const {
+  BufferRef words = buffer_of(id);
+  words.bytes = (words.bytes + 3) / 4 * 4;
+  return words;
+}
+
+std::uint32_t ScheduleWriter::add_kernel(ScheduledKernel kernel) {
+  out_.kernels.push_back(std::move(kernel));
+  return static_cast<std::uint32_t>(out_.kernels.size() - 1);
+}
+
+void ScheduleWriter::begin_with(const BufferRef& target, std::vector<std::uint32_t> words) {
+  out_.initial_words.push_back({target, std::move(words)});
+}
+
+BufferRef ScheduleWriter::ref_of(const SegmentBuffer& buffer,
+                                 const IterationBuffers& iteration) const {
+  switch (buffer.kind) {
+    case SegmentBuffer::Kind::Program:
+      return iteration.flag && buffer.source == rule_.flag ? *iteration.flag
+                                                           : buffer_of(buffer.source);
+    case SegmentBuffer::Kind::Trips:
+      return iteration.trip_words.value_or(BufferRef{});
+    case SegmentBuffer::Kind::Choices:
+      return iteration.choices.value_or(BufferRef{});
+    case SegmentBuffer::Kind::Spill:
+      return spills_[buffer.source];
+    case SegmentBuffer::Kind::WorkgroupSpill:
+      return workgroup_spill_;
+    case SegmentBuffer::Kind::Kept:
+      return kept_[buffer.source];
+    case SegmentBuffer::Kind::Changed:
+      return iteration.changed.value_or(BufferRef{});
+    case SegmentBuffer::Kind::Before:
+    case SegmentBuffer::Kind::Iterations:
+      break;  // only in kernels that run their iterations themselves
+  }
+  return {};
+}
+
+std::uint32_t ScheduleWriter::kernel_of(std::uint32_t number, bool with_parameters) {
+  std::optional<std::uint32_t>& known = segment_kernels_[number];
+  if (known) return *known;
+  const GridSegment& segment = plan_.segments[number];
+  ScheduledKernel kernel{.program = segment.program};
+  const auto trips =
+      std::ranges::find(segment.buffers, SegmentBuffer::Kind::Trips, &SegmentBuffer::kind);
+  if (with_parameters && trips != segment.buffers.end()) {
+    kernel.parameters = static_cast<BufferId>(trips - segment.buffers.begin());
+  }
+  if (is_whole_) {
+    kernel.one_workgroup.emplace();
+    kernel.one_workgroup->grid = grid_;
+  } else {
+    kernel.grid_in_parts = !fits_one_dispatch(grid_, device_.workgroups_per_dispatch);
+  }
+  known = add_kernel(std::move(kernel));
+  return *known;
+}
+
+ScheduledStep ScheduleWriter::segment(std::uint32_t number, const IterationBuffers& iteration) {
+  const GridSegment& segment = plan_.segments[number];
+  ScheduledStep step{.kernel = kernel_of(number, !iteration.trip_words)};
+  for (BufferId id = 0; id < segment.buffers.size(); ++id) {
+    step.buffers.push_back(ref_of(segment.buffers[id], iteration));
+    const ir::BufferDecl& buffer = segment.program.buffer(id);
+    step.counts.push_back(segment.buffers[id].kind == SegmentBuffer::Kind::Program
+                              ? request_.counts[segment.buffers[id].source]
+                              : step.buffers.back().bytes / ir::info(buffer.element).bytes);
+  }
+  step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
+  step.grid = grid_;
+  if (!is_whole_) step.workgroups = step.grid;
+  step.name = request_.name;
+  step.is_callers = true;
+  if (plan_.segments.size() > 1) {
+    step.name += fmt::format(" segment {}", number);
+    step.segment = SegmentPlace{number, static_cast<std::uint32_t>(plan_.segments.size())};
+  }
+  return step;
+}
+
+Result<ScheduledStep> ScheduleWriter::runtime_step(GridKernel which, std::vector<BufferRef> buffers,
+                                                   std::uint64_t invocations,
+                                                   std::span<const std::uint32_t> parameters) {
+  const Result<ir::ValidProgram>& program = grid_kernel(which);
+  if (!program) return std::unexpected(program.error());
+  const std::uint64_t size = program->workgroup_size()[0];
+  const std::uint64_t groups = (invocations + size - 1) / size;
+  ScheduledStep step{.grid = {static_cast<std::uint32_t>(groups), 1, 1},
+                     .name = std::string(program->name())};
+  step.workgroups = step.grid;
+  const bool has_parameters = !parameters.empty();
+  const bool in_parts = !fits_one_dispatch(step.grid, device_.workgroups_per_dispatch);
+  const auto known = std::ranges::find_if(runtime_kernels_, [&](const RuntimeKernel& other) {
+    return other.which == which && other.has_parameters == has_parameters &&
+           other.in_parts == in_parts;
+  });
+  if (known != runtime_kernels_.end()) {
+    step.kernel = known->kernel;
+  } else {
+    ScheduledKernel kernel{.program = *program};
+    if (has_parameters) kernel.parameters = 0;
+    kernel.grid_in_parts = in_parts;
+    step.kernel = add_kernel(std::move(kernel));
+    runtime_kernels_.push_back({which, has_parameters, in_parts, step.kernel});
+  }
+  step.buffers = std::move(buffers);
+  if (has_parameters) step.buffers.insert(step.buffers.begin(), BufferRef{});
+  for (const BufferRef& buffer : step.buffers) step.counts.push_back(buffer.bytes / 4);
+  step.supplied.assign(parameters.begin(), parameters.end());
+  return step;
+}
+
+Result<std::vector<ScheduledStep>> ScheduleWriter::comparisons(const BufferRef& changed) {
+  std::vector<ScheduledStep> made;
+  for (const BufferId id : plan_.evolving) {
+    const BufferRef now = words_of(id);
+    if (shadows_[id].buffer == BufferRef::kUnbound || now.bytes == 0) continue;
+    FELSITE_TRY(auto step,
+                runtime_step(GridKernel::Compare, {now, shadows_[id], changed}, now.bytes / 4));
+    made.push_back(std::move(step));
+  }
+  return made;
+}
+
+std::vector<Extent3> ScheduleWriter::compared_grids() const {
+  std::vector<Extent3> grids;
+  for (const BufferId id : plan_.evolving) {
+    const std::uint64_t words = words_of(id).bytes / 4;
+    if (shadows_[id].buffer == BufferRef::kUnbound || words == 0) continue;
+    grids.push_back(
+        {static_cast<std::uint32_t>((words + kGridKernelSize - 1) / kGridKernelSize), 1, 1});
+  }
+  return grids;
+}
+
+std::vector<GridPart> ScheduleWriter::parts_of(const Extent3& grid) const {
+  return grid_parts(grid, device_.workgroups_per_dispatch);
+}
+
+std::vector<ScheduledStep> ScheduleWriter::in_parts(const ScheduledStep& step) const {
+  std::vector<ScheduledStep> parts;
+  for (const GridPart& part : parts_of(step.workgroups)) {
+    ScheduledStep piece = step;
+    piece.workgroups = part.grid;
+    piece.base = part.base;
+    piece.is_further_part = !parts.empty();
+    parts.push_back(std::move(piece));
+  }
+  return parts;
+}
+
+}  // namespace felsite::dispatch

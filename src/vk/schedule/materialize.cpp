@@ -1,0 +1,134 @@
+#include "vk/schedule/materialize.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+
+namespace felsite::vk {
+namespace {
+
+using dispatch::BufferRef;
+using dispatch::PlannedBuffer;
+using dispatch::Schedule;
+using dispatch::ScheduledStep;
+
+class Materializer {
+ public:
+  Materializer(Engine& engine, const Schedule& schedule, std::span<const SharedKernel> kernels,
+               std::span<const BufferSlice> callers, Sequence& out)
+      : engine_(engine), schedule_(schedule), kernels_(kernels), callers_(callers), out_(out) {}
+
+  Result<void> run() {
+    FELSITE_CHECK(allocate());
+    FELSITE_CHECK(add(schedule_.prefix, out_.prefix));
+    FELSITE_CHECK(add(schedule_.repeated, out_.repeated));
+    if (!schedule_.repeated.empty()) out_.count = schedule_.count;
+    out_.watch = slice_of(schedule_.watch);
+    for (const dispatch::InitialWords& initial : schedule_.initial_words) {
+      out_.host_words.push_back({slice_of(initial.target), initial.words});
+    }
+    for (const BufferRef& gate : schedule_.indirect_gates)
+      out_.gates.push_back({slice_of(gate), 0});
+    out_.iterations = schedule_.outcome;
+    out_.scheduled = std::move(slices_);
+    return {};
+  }
+
+ private:
+  Result<void> allocate() {
+    for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
+      const PlannedBuffer& planned = schedule_.buffers[i];
+      if (planned.kind == PlannedBuffer::Kind::Caller) {
+        slices_.push_back(callers_[i]);
+        continue;
+      }
+      const bool is_control = planned.kind == PlannedBuffer::Kind::Control;
+      FELSITE_TRY(auto made, engine_.memory().make(is_control ? Place::Control : Place::Device,
+                                                   planned.bytes, {out_.name, planned.name}));
+      if (!planned.constants.empty()) {
+        FELSITE_CHECK(made->write(0, std::as_bytes(std::span(planned.constants))));
+      }
+      out_.own_bytes += planned.bytes;
+      slices_.push_back({std::move(made), 0, planned.bytes});
+    }
+    return {};
+  }
+
+  BufferSlice slice_of(const BufferRef& ref) const {
+    if (ref.buffer == BufferRef::kUnbound) return {};
+    return slice_in(slices_, ref);
+  }
+  std::optional<BufferSlice> slice_of(const std::optional<BufferRef>& ref) const {
+    if (!ref) return std::nullopt;
+    return slice_of(*ref);
+  }
+
+  Result<void> add(std::span<const ScheduledStep> steps, std::vector<KernelStep>& to) const {
+    for (const ScheduledStep& step : steps) {
+      std::vector<BufferSlice> slices;
+      for (const BufferRef& ref : step.buffers) slices.push_back(slice_of(ref));
+      FELSITE_TRY(auto made, make_kernel_step(kernels_[step.kernel], step.counts, slices, step.grid,
+                                              step.supplied));
+      made.grid = step.workgroups;
+      made.base = step.base;
+      made.indirect = slice_of(step.indirect);
+      made.condition = slice_of(step.condition);
+      made.name = step.name;
+      if (step.is_callers) made.caller_step = 0;
+      made.segment = step.segment;
+      made.counts_as_launch = step.counts_as_launch;
+      made.is_further_part = step.is_further_part;
+      to.push_back(std::move(made));
+    }
+    return {};
+  }
+
+  Engine& engine_;
+  const Schedule& schedule_;
+  const std::span<const SharedKernel> kernels_;  // by Schedule::kernels
+  const std::span<const BufferSlice> callers_;
+  Sequence& out_;
+  std::vector<BufferSlice> slices_;  // by Schedule::buffers
+};
+
+// Which segment of the caller's program a kernel runs, for errors.
+std::optional<std::uint32_t> segment_of(const Schedule& schedule, std::uint32_t kernel) {
+  for (const auto* steps : {&schedule.prefix, &schedule.repeated}) {
+    const auto found = std::ranges::find(*steps, kernel, &ScheduledStep::kernel);
+    if (found != steps->end() && found->segment) return found->segment->index;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<SharedKernel> compile(Pipelines& pipelines, const dispatch::ScheduledKernel& kernel) {
+  FELSITE_TRY(auto valid, pipelines.validate(kernel.program));
+  codegen::Segment segment(std::move(valid));
+  segment.parameters = kernel.parameters;
+  segment.grid_in_parts = kernel.grid_in_parts;
+  segment.one_workgroup = kernel.one_workgroup;
+  return pipelines.get(segment);
+}
+
+Result<std::vector<SharedKernel>> kernels_of(Pipelines& pipelines, const Schedule& schedule) {
+  std::vector<SharedKernel> kernels;
+  for (const dispatch::ScheduledKernel& scheduled : schedule.kernels) {
+    auto kernel = compile(pipelines, scheduled);
+    if (!kernel) {
+      kernel.error().context.segment =
+          segment_of(schedule, static_cast<std::uint32_t>(kernels.size()));
+      return std::unexpected(std::move(kernel.error()));
+    }
+    kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
+}
+
+Result<void> materialize(Engine& engine, const Schedule& schedule,
+                         std::span<const SharedKernel> kernels,
+                         std::span<const BufferSlice> callers, Sequence& sequence) {
+  return Materializer(engine, schedule, kernels, callers, sequence).run();
+}
+
+}  // namespace felsite::vk

@@ -1,0 +1,16 @@
+// What a run of several iterations did.
+#pragma once
+
+#include "dispatch/schedule/outcome.h"
+#include "vk/record/recording.h"
+
+namespace felsite::vk {
+
+// After a run. Adds the iterations and launches to the telemetry.
+Result<dispatch::IterationsRun> iterations_of(const Recording& recording);
+
+// Sums the times of recorded steps, several of which may run one segment, by segment.
+std::vector<std::uint64_t> segment_times(const Sequence& sequence,
+                                         std::span<const std::uint64_t> step_ns);
+
+}  // namespace felsite::vk
