@@ -72,7 +72,9 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, const Extent3
   const bool measured = config_.profile || dispatch::tracing();
   RecordingKey key;
   key.add(kPlainDispatch).add(program_.fingerprint()).add(measured ? 1 : 0).add(config_.label);
+  // All that the schedule depends on.
   key.add(static_cast<std::uint64_t>(config_.grid_sync)).add(can_try_ ? 1 : 0);
+  key.add(config_.cooperative ? 1 : 0);
   key.add(config_.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config_.convergence.kind));
   for (const std::uint32_t extent : grid) key.add(extent);

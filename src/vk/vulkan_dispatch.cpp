@@ -327,19 +327,19 @@ Result<std::unique_ptr<PendingDispatch>> VulkanBackend::dispatch_borrowed_async(
 
 Result<std::unique_ptr<CompiledPipeline>> VulkanBackend::compile(const ir::Program& program,
                                                                  const DispatchConfig& config) {
-  auto compiled =
-      call("compile",
-           [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
-             FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
-             auto use = std::make_unique<KernelUse>();
-             const KernelUse::Scope scope(*use);
-             if (auto made = make_kernels(*engine, prepared, config); !made) {
-               engine->drop_unwanted(*use);
-               return std::unexpected(std::move(made.error()));
-             }
-             return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program,
-                                                     config, dispatch::is_host_split(prepared, config));
-           });
+  auto compiled = call(
+      "compile",
+      [&](const std::shared_ptr<Engine>& engine) -> Result<std::unique_ptr<CompiledPipeline>> {
+        FELSITE_TRY(auto prepared, prepare_program(*engine, program, config));
+        auto use = std::make_unique<KernelUse>();
+        const KernelUse::Scope scope(*use);
+        if (auto made = make_kernels(*engine, prepared, config); !made) {
+          engine->drop_unwanted(*use);
+          return std::unexpected(std::move(made.error()));
+        }
+        return std::make_unique<VulkanPipeline>(link(), engine, std::move(use), program, config,
+                                                dispatch::is_host_split(prepared, config));
+      });
   if (!compiled)
     return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));
   return compiled;

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/schedule/grid_walk.h"
+#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/grid_sync.h"
@@ -43,7 +44,7 @@ class HostSplit {
         program_(program),
         inputs_(inputs),
         config_(config),
-        bound_(config.fixpoint_iterations.value_or(1)),
+        rule_(iteration_rule(program, config)),
         deadline_(config.timeout) {}
 
   // Finds everything that can be wrong before anything is allocated or runs.
@@ -66,17 +67,17 @@ class HostSplit {
     }
     for (const ByteSpan input : inputs_) count(Counter::InputBytes, input.size());
     DispatchTiming total;
-    while (total.iterations_run < bound_ && !total.converged) {
-      if (has_flag()) clear_flag();
-      if (compares()) save_state();
+    while (total.iterations_run < rule_.bound && !total.converged) {
+      if (rule_.flag) clear_flag();
+      if (rule_.compares) save_state();
       FELSITE_CHECK(find_grid());
       FELSITE_CHECK(one_iteration(total));
       ++total.iterations_run;
-      if (compares()) total.converged = state_is_as_saved();
-      if (has_flag()) total.converged = all_zero(live_[flag()].bytes());
+      if (rule_.compares) total.converged = state_is_as_saved();
+      if (rule_.flag) total.converged = all_zero(live_[*rule_.flag].bytes());
     }
     count(Counter::IterationsRun, total.iterations_run);
-    if (total.converged) count(Counter::IterationsSkipped, bound_ - total.iterations_run);
+    if (total.converged) count(Counter::IterationsSkipped, rule_.bound - total.iterations_run);
     gather(outputs);
     total.wall_ns = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
@@ -84,14 +85,11 @@ class HostSplit {
   }
 
  private:
-  bool compares() const {
-    return config_.convergence.kind == Convergence::Kind::Automatic && bound_ > 1;
-  }
-
   // Where the host cannot evaluate the control flow, segments store what they decide. The plan also
   // depends on how many words of all invocations fit into one binding.
   Result<void> make_plan() {
-    GridSyncOptions options{.many_iterations = bound_ > 1, .words_per_spill = words_per_spill_};
+    GridSyncOptions options{.many_iterations = rule_.is_repeated(),
+                            .words_per_spill = words_per_spill_};
     auto cut = plan_grid_sync(program_, options);
     if (cut && !cut->host_resolvable) {
       options.store_choices = true;
@@ -102,11 +100,9 @@ class HostSplit {
     return {};
   }
 
-  bool has_flag() const { return config_.convergence.kind == Convergence::Kind::Flag; }
-  BufferId flag() const { return *program_.find_buffer(config_.convergence.flag); }
   void clear_flag() {
-    Live& live = live_[flag()];
-    live.own.assign(bindings_.buffers[flag()].bytes, std::byte{0});
+    Live& live = live_[*rule_.flag];
+    live.own.assign(bindings_.buffers[*rule_.flag].bytes, std::byte{0});
     live.is_own = true;
   }
 
@@ -125,7 +121,7 @@ class HostSplit {
 
   Result<void> find_grid() {
     const auto contents = [&](BufferId id) {
-      return has_flag() && id == flag() ? ByteSpan{} : live_[id].bytes();
+      return id == rule_.flag ? ByteSpan{} : live_[id].bytes();
     };
     FELSITE_TRY(grid_, plan_grid(program_, bindings_, config_, indirect_grid(program_, contents)));
     const std::uint32_t fit = spill_words_that_fit(program_, grid_, runner_.binding_limit);
@@ -139,8 +135,9 @@ class HostSplit {
   }
 
   Result<void> size_added() {
-    FELSITE_TRY(sizes_, size_split({.plan = plan_, .bindings = bindings_, .compares = compares()},
-                                   grid_, {runner_.memory_limit, runner_.binding_limit}));
+    FELSITE_TRY(sizes_,
+                size_split({.plan = plan_, .bindings = bindings_, .compares = rule_.compares},
+                           grid_, {runner_.memory_limit, runner_.binding_limit}));
     return {};
   }
 
@@ -308,7 +305,7 @@ class HostSplit {
   const ir::ValidProgram& program_;
   const std::span<const ByteSpan> inputs_;
   const DispatchConfig& config_;
-  const std::uint32_t bound_;
+  const IterationRule rule_;
   const base::Deadline deadline_;
   std::uint32_t words_per_spill_ = 0;
   GridSyncPlan plan_;
