@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
 #include "support/sequence_plans.h"
 
 using namespace felsite;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
 #include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 

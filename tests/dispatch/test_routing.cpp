@@ -215,6 +215,21 @@ TEST_CASE("routing: loops around grid barriers must fit a sixteenth of the loop 
   CHECK(route_of("loop k in 0..1000 { x[k] = 1; gridsync; }") == kFits);  // without a budget
 }
 
+TEST_CASE("routing: trip counts follow from lengths and the grid") {
+  const auto around = [](std::string_view bounds, std::vector<std::uint64_t> lengths) {
+    return route_of(
+        fmt::format("let m = len(x) / 2; loop k in {} {{ x[k] = 1; gridsync; }}", bounds),
+        {.grid = {3, 1, 1}, .loop_budget = 160, .lengths = std::move(lengths)});
+  };
+  CHECK(around("0..len(x)", {9, 1, 1}) == kFits);
+  CHECK(around("0..len(x)", {10, 1, 1}) == kOverBudget);
+  CHECK(around("0..m", {19, 1, 1}) == kFits);
+  CHECK(around("m..len(x)", {20, 1, 1}) == kOverBudget);
+  CHECK(around("0..num_workgroups.x * 3", {1, 1, 1}) == kFits);
+  CHECK(around("0..num_workgroups.x * 4", {1, 1, 1}) == kOverBudget);
+  CHECK(around("0..len(x)", {}) == kOverBudget);  // the lengths are not known
+}
+
 TEST_CASE("routing: trips of loops in each other multiply") {
   const auto nested = [](std::string_view text, bool can_try) {
     return route_of(text, {.loop_budget = 160, .can_try = can_try});

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/schedule/barrier_plan.h"
-#include "dispatch/schedule/sequence_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
+#include "dispatch/barriers/sequence_plan.h"
 
 namespace felsite::dispatch {
 

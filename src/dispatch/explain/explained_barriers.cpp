@@ -4,8 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "dispatch/barriers/barrier_plan.h"
 #include "dispatch/explain/explained_plan.h"
-#include "dispatch/schedule/barrier_plan.h"
 
 namespace felsite::dispatch {
 namespace {

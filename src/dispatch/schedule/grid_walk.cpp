@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "arithmetic/fold.h"
-
 namespace felsite::dispatch {
 
 using ir::ExprId;
@@ -12,17 +10,9 @@ using ir::kNone;
 
 GridWalk::GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
                    const Extent3& grid)
-    : plan_(plan),
-      lengths_(std::move(lengths)),
-      grid_(grid),
-      trips_(plan.trip_count, 0),
-      ends_(plan.trip_count, 0) {
+    : plan_(plan), trips_(plan.trip_count, 0), ends_(plan.trip_count, 0) {
   if (!plan.host_resolvable || plan.forks.empty()) return;
-  trip_of_.assign(plan.program.vars().size(), kNone);
-  for (const GridFork& fork : plan.forks) {
-    if (fork.is_loop) trip_of_[plan.program.node(fork.node).ref] = fork.trip;
-  }
-  variables_.resize(plan.program.vars().size());
+  values_.emplace(plan.program, std::move(lengths), grid);
   find_needed();
 }
 
@@ -31,6 +21,9 @@ void GridWalk::find_needed() {
   std::vector<ir::NodeId> declared_at(program.vars().size(), kNone);
   for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
     if (program.node(id).kind == ir::NodeKind::Let) declared_at[program.node(id).ref] = id;
+  }
+  for (const GridFork& fork : plan_.forks) {
+    if (fork.is_loop) declared_at[program.node(fork.node).ref] = kNone;
   }
   std::vector<std::uint32_t> mark(program.vars().size(), 0);
   needed_.resize(plan_.forks.size());
@@ -43,7 +36,7 @@ void GridWalk::find_needed() {
       for (const ExprId row : program.rows(root)) {
         const ir::Expr& expr = program.expr(row);
         const bool is_new =
-            expr.kind == ExprKind::Var && trip_of_[expr.ref] == kNone && mark[expr.ref] != f + 1;
+            expr.kind == ExprKind::Var && declared_at[expr.ref] != kNone && mark[expr.ref] != f + 1;
         if (!is_new) continue;
         mark[expr.ref] = f + 1;
         const ExprId value = program.node(declared_at[expr.ref]).args[0];
@@ -56,36 +49,9 @@ void GridWalk::find_needed() {
   }
 }
 
-ir::Literal GridWalk::leaf(const ir::Expr& expr) const {
-  const ir::Program& program = plan_.program;
-  if (expr.kind == ExprKind::BufLen) {
-    const ir::BufferDecl& buffer = program.buffer(expr.ref);
-    const bool shared = buffer.access == ir::Access::Workgroup;
-    return ir::literal(shared ? buffer.count : static_cast<std::uint32_t>(lengths_[expr.ref]));
-  }
-  if (expr.kind == ExprKind::NumWorkgroups) return ir::literal(grid_[expr.aux]);
-  if (expr.kind == ExprKind::WorkgroupSize) return ir::literal(program.workgroup_size()[expr.aux]);
-  if (expr.kind == ExprKind::Literal) return {expr.type, expr.literal_bits()};
-  return trip_of_[expr.ref] != kNone ? ir::literal(trips_[trip_of_[expr.ref]])
-                                     : variables_[expr.ref];
-}
-
-// Evaluates an expression that plan_grid_sync found the host can evaluate.
-ir::Literal GridWalk::evaluate(ExprId root) const {
-  const ir::Program& program = plan_.program;
-  std::vector<ir::Literal> values;
-  for (const ExprId row : program.rows(root)) {
-    const std::size_t count = program.operands(row).size();
-    if (count == 0) {
-      values.push_back(leaf(program.expr(row)));
-      continue;
-    }
-    const auto operands = std::span(values).last(count);
-    const ir::Literal value = arithmetic::fold(program, row, operands).value_or(ir::Literal{});
-    values.resize(values.size() - count);
-    values.push_back(value);
-  }
-  return values.back();
+void GridWalk::set_trip(const GridFork& fork, std::uint32_t trip) {
+  trips_[fork.trip] = trip;
+  if (values_) values_->set(plan_.program.node(fork.node).ref, ir::literal(trip));
 }
 
 std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
@@ -96,23 +62,24 @@ std::optional<std::uint32_t> GridWalk::next(std::uint32_t segment,
   const GridFork& fork = plan_.forks[next.fork];
   if (next.kind == NextSegment::Kind::NextTrip) {
     // The end is beyond the trip, so incrementing cannot overflow.
-    return ++trips_[fork.trip] < ends_[fork.trip] ? next.target : next.else_target;
+    set_trip(fork, trips_[fork.trip] + 1);
+    return trips_[fork.trip] < ends_[fork.trip] ? next.target : next.else_target;
   }
   std::array<std::uint32_t, 2> found{};
   if (plan_.host_resolvable) {
     for (const Needed& needed : needed_[next.fork]) {
-      variables_[needed.variable] = evaluate(needed.value);
+      values_->set(needed.variable, values_->value(needed.value));
     }
     const auto roots = plan_.program.expressions(fork.node);
     for (std::size_t i = 0; i < roots.size(); ++i) {
-      found[i] = static_cast<std::uint32_t>(evaluate(roots[i]).bits);
+      found[i] = static_cast<std::uint32_t>(values_->value(roots[i]).value_or(ir::Literal{}).bits);
     }
   } else {
     std::ranges::copy(choices.subspan(fork.choice, 2), found.begin());
   }
   if (next.kind == NextSegment::Kind::Branch) return found[0] != 0 ? next.target : next.else_target;
   if (found[0] >= found[1]) return next.else_target;
-  trips_[fork.trip] = found[0];
+  set_trip(fork, found[0]);
   ends_[fork.trip] = found[1];
   return next.target;
 }

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "dispatch/schedule/host_values.h"
 #include "felsite/grid_sync.h"
-#include "felsite/literal.h"
 
 namespace felsite::dispatch {
 
@@ -29,17 +29,13 @@ class GridWalk {
     ir::ExprId value;
   };
   void find_needed();
-  ir::Literal evaluate(ir::ExprId root) const;
-  ir::Literal leaf(const ir::Expr& expr) const;
+  void set_trip(const GridFork& fork, std::uint32_t trip);
 
   const GridSyncPlan& plan_;
-  const std::vector<std::uint64_t> lengths_;
-  const Extent3 grid_;
   std::vector<std::uint32_t> trips_;
   std::vector<std::uint32_t> ends_;
-  std::vector<std::uint32_t> trip_of_;       // by VarId
   std::vector<std::vector<Needed>> needed_;  // by fork
-  std::vector<ir::Literal> variables_;       // by VarId, where needed
+  std::optional<HostValues> values_;         // where the host can resolve the forks
 };
 
 // One segment of an iteration whose control flow the host can evaluate.

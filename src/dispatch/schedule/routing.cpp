@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
+#include "dispatch/schedule/host_values.h"
 #include "dispatch/schedule/iteration_rule.h"
 #include "ir/analysis/effects.h"
 
@@ -27,7 +28,7 @@ struct Trips {
   std::optional<double> in_all = 0.0;
 };
 
-Trips trips_of(const ir::Program& program) {
+Trips trips_of(const ir::Program& program, const HostValues& known) {
   Trips found;
   struct Open {
     ir::NodeId end;
@@ -38,12 +39,11 @@ Trips trips_of(const ir::Program& program) {
     while (open.back().end <= id) open.pop_back();
     const ir::Node& node = program.node(id);
     if (node.kind == NodeKind::Loop) {
-      const ir::Expr& from = program.expr(node.args[0]);
-      const ir::Expr& to = program.expr(node.args[1]);
+      const auto from = known.value(node.args[0]);
+      const auto to = known.value(node.args[1]);
       std::optional<double> trips = open.back().trips;
-      const bool known = from.kind == ir::ExprKind::Literal && to.kind == ir::ExprKind::Literal;
-      if (!known) trips.reset();
-      if (trips) *trips *= std::max(double(to.args[0]) - double(from.args[0]), 0.0);
+      if (!from || !to) trips.reset();
+      if (trips) *trips *= std::max(double(to->bits) - double(from->bits), 0.0);
       if (!trips) found.in_all.reset();
       if (found.in_all) *found.in_all += *trips + 1;
       open.push_back({node.end, trips});
@@ -95,7 +95,8 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
   if (device.loop_budget == 0) return Budget::Suffices;
   // Invocations may be folded into one lane, and the lowering adds loops.
   const double most = device.loop_budget / (2.0 * kMaxPerLane);
-  const Trips trips = trips_of(program);
+  const Trips trips =
+      trips_of(program, HostValues(program, {facts.lengths.begin(), facts.lengths.end()}, grid));
   const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
   if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
   const auto rounds = rounds_of_comparing(program, config, grid, facts);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
 #include "vk/record/descriptors.h"
 
 namespace felsite::vk {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/align.h"
-#include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
 #include "dispatch/schedule/grid.h"
 #include "vk/record/sequence.h"
 

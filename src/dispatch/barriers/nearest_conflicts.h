@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "dispatch/schedule/sequence_plan.h"
+#include "dispatch/barriers/sequence_plan.h"
 
 namespace felsite::dispatch {
 

@@ -1,4 +1,4 @@
-#include "dispatch/schedule/nearest_conflicts.h"
+#include "dispatch/barriers/nearest_conflicts.h"
 
 #include <algorithm>
 #include <array>

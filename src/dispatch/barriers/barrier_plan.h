@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dispatch/schedule/sequence_plan.h"
+#include "dispatch/barriers/sequence_plan.h"
 
 namespace felsite::dispatch {
 

@@ -6,13 +6,13 @@
 // barriers for a line of steps, each at its earliest place. Stages come second: a conflict that no
 // later barrier fits widens the first barrier after its earlier step. Barriers before that one do
 // not lie between the steps, so each stage of each barrier has a conflict that nothing else serves.
-#include "dispatch/schedule/barrier_plan.h"
+#include "dispatch/barriers/barrier_plan.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "dispatch/schedule/nearest_conflicts.h"
+#include "dispatch/barriers/nearest_conflicts.h"
 
 namespace felsite::dispatch {
 namespace {
