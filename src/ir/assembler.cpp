@@ -28,6 +28,8 @@ Assembler::Assembler(Positions positions)
   // The segments of a program are many and small: most have room in this.
   arena_->exprs.reserve(16);
   arena_->nodes.reserve(8);
+  arena_->names.reserve(16);
+  named_.reserve(16);
   if (positions_ == Positions::None) return;
   arena_->source.exprs.reserve(16);
   arena_->source.nodes.reserve(8);
@@ -38,16 +40,14 @@ NameId Assembler::intern(std::string_view text) {
   const auto id = static_cast<NameId>(arena_->names.size());
   arena_->names.emplace_back(text);
   name_ids_.emplace(text, id);
-  visible_var_.push_back(kNone);
-  buffer_of_.push_back(kNone);
-  op_of_.push_back(kNone);
+  named_.emplace_back();
   return id;
 }
 
 BufferId Assembler::add_buffer(BufferDecl buffer, std::uint32_t at) {
   const auto id = static_cast<BufferId>(arena_->buffers.size());
   const NameId name = intern(buffer.name);
-  if (buffer_of_[name] == kNone) buffer_of_[name] = id;
+  if (named_[name].buffer == kNone) named_[name].buffer = id;
   arena_->buffers.push_back(std::move(buffer));
   if (positions_ == Positions::Text) arena_->source.buffers.push_back(at);
   return id;
@@ -55,17 +55,17 @@ BufferId Assembler::add_buffer(BufferDecl buffer, std::uint32_t at) {
 
 std::uint32_t Assembler::buffer_ref(std::string_view text) {
   const NameId name = intern(text);
-  return buffer_of_[name] != kNone ? buffer_of_[name] : (kUnresolved | name);
+  return named_[name].buffer != kNone ? named_[name].buffer : (kUnresolved | name);
 }
 
 std::uint32_t Assembler::variable_ref(std::string_view text) {
   const NameId name = intern(text);
-  return visible_var_[name] != kNone ? visible_var_[name] : (kUnresolved | name);
+  return named_[name].variable != kNone ? named_[name].variable : (kUnresolved | name);
 }
 
 std::uint32_t Assembler::op_ref(std::string_view text) {
   const NameId name = intern(text);
-  return op_of_[name] != kNone ? op_of_[name] : (kUnresolved | name);
+  return named_[name].op != kNone ? named_[name].op : (kUnresolved | name);
 }
 
 VarId Assembler::declare(std::string_view text, Type type, VarKind kind) {
@@ -74,8 +74,8 @@ VarId Assembler::declare(std::string_view text, Type type, VarKind kind) {
   arena_->vars.push_back({.name = name, .type = type, .kind = kind, .assigned = false, .uses = 0});
   // Nothing can refer to `_`: it takes a value that is not used.
   if (text != "_") {
-    undo_.push_back({name, visible_var_[name]});
-    visible_var_[name] = id;
+    undo_.push_back({name, named_[name].variable});
+    named_[name].variable = id;
   }
   return id;
 }
@@ -84,7 +84,7 @@ void Assembler::close_scope() {
   const std::size_t start = scope_starts_.back();
   scope_starts_.pop_back();
   while (undo_.size() > start) {
-    visible_var_[undo_.back().name] = undo_.back().before;
+    named_[undo_.back().name].variable = undo_.back().before;
     undo_.pop_back();
   }
 }
@@ -94,7 +94,7 @@ VarId Assembler::open_op(std::string_view text, std::span<const Param> params, T
   const NameId name = intern(text);
   const auto id = static_cast<OpId>(arena_->ops.size());
   // The operation is visible in its own body, so that validation reports recursion as such.
-  if (op_of_[name] == kNone) op_of_[name] = id;
+  if (named_[name].op == kNone) named_[name].op = id;
   open_scope();
   const auto first_param = static_cast<VarId>(arena_->vars.size());
   for (const Param& param : params) declare(param.name, param.type, VarKind::Param);

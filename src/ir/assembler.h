@@ -114,6 +114,12 @@ class Assembler {
     NameId name;
     std::uint32_t before;
   };
+  // What a name means: a buffer, an operation, and the variable that is visible.
+  struct Named {
+    std::uint32_t variable = kNone;
+    std::uint32_t buffer = kNone;
+    std::uint32_t op = kNone;
+  };
   struct NameHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const {
@@ -130,9 +136,7 @@ class Assembler {
 
   std::unique_ptr<Arena> arena_;
   std::unordered_map<std::string, NameId, NameHash, std::equal_to<>> name_ids_;
-  std::vector<std::uint32_t> visible_var_;  // by NameId; kNone if no variable is visible
-  std::vector<std::uint32_t> buffer_of_;    // by NameId
-  std::vector<std::uint32_t> op_of_;        // by NameId
+  std::vector<Named> named_;  // by NameId
   std::vector<Undo> undo_;
   std::vector<std::size_t> scope_starts_;
   std::vector<NodeId> open_nodes_;
