@@ -27,6 +27,10 @@ std::uint64_t ScheduleWriter::alignment() const {
   return std::max<std::uint64_t>(device_.storage_offset_alignment, 16);
 }
 
+std::uint64_t ScheduleWriter::binding_bytes() const {
+  return device_.max_storage_buffer_bytes != 0 ? device_.max_storage_buffer_bytes : UINT64_MAX;
+}
+
 std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
   // A good part of a second on most devices.
   constexpr double kMaxInvocations = std::uint64_t{1} << 28;
@@ -38,14 +42,14 @@ std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
 
 Result<void> ScheduleWriter::cut(Cut cut) {
   is_whole_ = cut == Cut::Whole;
-  const GridSyncOptions options{.many_iterations = rule_.is_repeated(),
-                                .report_changes = rule_.compares,
-                                .store_choices = cut == Cut::SegmentsWithChoices,
-                                .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
-                                .fresh_outputs = request_.fresh_outputs,
-                                .whole = is_whole_,
-                                .words_per_spill = spill_words_that_fit(
-                                    request_.program, grid_, device_.max_storage_buffer_bytes)};
+  const GridSyncOptions options{
+      .many_iterations = rule_.is_repeated(),
+      .report_changes = rule_.compares,
+      .store_choices = cut == Cut::SegmentsWithChoices,
+      .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+      .fresh_outputs = request_.fresh_outputs,
+      .whole = is_whole_,
+      .words_per_spill = spill_words_that_fit(request_.program, grid_, binding_bytes())};
   FELSITE_TRY(plan_, plan_grid_sync(request_.program, options));
   segment_kernels_.assign(plan_.segments.size(), std::nullopt);
   return {};
@@ -53,9 +57,9 @@ Result<void> ScheduleWriter::cut(Cut cut) {
 
 Result<void> ScheduleWriter::add_kept() {
   using Kind = PlannedBuffer::Kind;
-  FELSITE_TRY(const auto sizes, size_kept(plan_, grid_,
-                                          {.memory = device_.memory_bytes,
-                                           .binding = device_.max_storage_buffer_bytes}));
+  KeptLimits limits{.binding = binding_bytes()};
+  if (device_.memory_bytes != 0) limits.memory = device_.memory_bytes;
+  FELSITE_TRY(const auto sizes, size_kept(plan_, grid_, limits));
   for (const std::uint64_t bytes : sizes.spills) {
     spills_.push_back(add_buffer(Kind::Device, bytes, "spill"));
   }
@@ -163,7 +167,9 @@ ScheduledStep ScheduleWriter::segment(std::uint32_t number, const IterationBuffe
                               ? request_.counts[segment.buffers[id].source]
                               : step.buffers.back().bytes / ir::info(buffer.element).bytes);
   }
-  step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
+  if (out_.kernels[step.kernel].parameters) {
+    step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
+  }
   step.grid = grid_;
   if (!is_whole_) step.workgroups = step.grid;
   step.name = request_.name;

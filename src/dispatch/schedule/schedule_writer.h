@@ -74,6 +74,7 @@ class ScheduleWriter {
   Schedule take() { return std::move(out_); }
 
  private:
+  std::uint64_t binding_bytes() const;  // of the largest binding; a profile may not state it
   BufferRef ref_of(const SegmentBuffer& buffer, const IterationBuffers& iteration) const;
   std::uint32_t kernel_of(std::uint32_t number, bool with_parameters);
 
