@@ -41,6 +41,8 @@ constexpr std::array kExamples{
     ExampleHelp{"spirv", "spirv samples/saxpy.fels", "The kernel as assembly"},
     ExampleHelp{"spirv", "spirv samples/saxpy.fels --binary -o /tmp/saxpy.spv --mask none,int64",
                 "For a device with 64-bit integers and nothing else"},
+    ExampleHelp{"spirv", "spirv samples/prefix_scan.fels --marked --grid-sync resident --kernel 1",
+                "The second kernel of a program with grid barriers"},
     ExampleHelp{"fmt", "fmt samples/saxpy.fels", "Print the canonical form"},
     ExampleHelp{"fmt", "fmt --check samples/saxpy.fels samples/histogram.fels",
                 "Exit code 1 if one of them is not formatted"},

@@ -2,7 +2,6 @@
 #include "felsite/explain.h"
 
 #include <CLI/CLI.hpp>
-#include <cstring>
 
 #include "base/errors.h"
 #include "base/try.h"
@@ -73,36 +72,6 @@ Result<Explanation> explain_on(const Target& target, const ir::Program& program,
   if (!program.facts().has_indirect_dispatch) known.grid_override = explanation->grid;
   FELSITE_CHECK(target.backend->prepare(program, known));
   return explanation;
-}
-
-// The sizes of the inputs that were given, and the words of the grid if they are among them.
-Result<ExplainInputs> known_inputs(const ir::Program& program, const RunArguments& args) {
-  std::vector<std::string> names;
-  for (const ir::BufferDecl& buffer : program.buffers()) {
-    if (takes_caller_bytes(role_of(buffer))) names.push_back(buffer.name);
-  }
-  FELSITE_TRY(const auto specs, split_pairs(args.inputs, names, "input"));
-  ExplainInputs inputs;
-  for (ir::BufferId id = 0; id < program.buffers().size(); ++id) {
-    const ir::BufferDecl& buffer = program.buffer(id);
-    if (!takes_caller_bytes(role_of(buffer))) continue;
-    inputs.bytes.emplace_back();
-    const auto spec = specs.find(buffer.name);
-    if (spec == specs.end()) continue;
-    FELSITE_TRY(const auto bytes, make_input(buffer, spec->second));
-    inputs.bytes.back() = bytes.size();
-    const ir::Node& first = program.node(program.entry().begin);
-    if (!program.facts().has_indirect_dispatch || first.ref != id) continue;
-    // Past the end reads as zero.
-    inputs.indirect_grid.emplace();
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::uint64_t at = (std::uint64_t{first.extra} + axis) * 4;
-      if (at + 4 <= bytes.size()) {
-        std::memcpy(&(*inputs.indirect_grid)[axis], bytes.data() + at, 4);
-      }
-    }
-  }
-  return inputs;
 }
 
 Result<void> show(const Explanation& explanation, const ExplainArguments& args, bool json) {

@@ -57,6 +57,28 @@ Result<codegen::Capabilities> lowering_mask(std::string_view list, const std::st
   return vulkan_capabilities({.device = device, .mask = std::string(without_base(list))});
 }
 
+DeviceProfile planning_profile(std::string_view list, const std::string& device,
+                               const codegen::Capabilities& mask) {
+  if (starts_from_device(list)) {
+    const auto backend =
+        make_vulkan_backend({.device = device, .mask = std::string(without_base(list))});
+    if (backend) return (*backend)->device_profile();
+  }
+  DeviceProfile profile;
+  profile.name = "a device as the mask describes it";
+  profile.allows_host_grid_sync_split = true;
+  profile.resident_dispatch = true;
+  profile.max_workgroup_size = mask.limits.workgroup_size;
+  profile.max_workgroup_invocations = mask.limits.workgroup_invocations;
+  profile.shared_memory_bytes = mask.limits.shared_bytes;
+  profile.max_workgroup_count.fill(UINT32_MAX);
+  profile.workgroups_per_dispatch.fill(UINT32_MAX);
+  profile.conditional_steps = true;
+  profile.subgroup_size = mask.subgroup_size;
+  profile.loop_budget = mask.loop_budget;
+  return profile;
+}
+
 std::string mask_help() {
   return fmt::format(
       "A mask is a list such as device,-int64,spirv=1.5. Its entries, from left to right:\n"

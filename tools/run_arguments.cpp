@@ -151,7 +151,7 @@ std::optional<Extent3> parse_extents(std::string_view text) {
   return std::nullopt;
 }
 
-void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& common) {
+void add_form_options(CLI::App& command, RunArguments& args) {
   command
       .add_option("-i,--input", args.inputs,
                   "NAME=@file, NAME=1,2,3, NAME=bits:HEX,HEX, NAME=zeros:N, NAME=iota:N or "
@@ -187,14 +187,18 @@ void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& comm
       ->capture_default_str()
       ->check(one_of({"auto", "host-split", "resident", "one-workgroup"}));
   command
+      .add_flag("--marked", args.marked,
+                "Also take the options of the program's first line `//! run:`")
+      ->group(kMaxUsed);
+}
+
+void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& common) {
+  add_form_options(command, args);
+  command
       .add_option("--mask", args.mask,
                   "Leave features of the device unused: a list as `felsite spirv --help` shows it")
       ->type_name("LIST")
       ->check(check_mask);
-  command
-      .add_flag("--marked", args.marked,
-                "Also take the options of the program's first line `//! run:`")
-      ->group(kMaxUsed);
   add_common(command, common);
   command.get_option("--backend")->group(kMaxUsed);
 }
@@ -270,9 +274,10 @@ Result<void> apply_marked(CLI::App& command, std::string_view text, const std::s
     }
     for (const CLI::Option* option : marked.get_options()) {
       if (option->count() == 0) continue;
-      // A command that runs nothing has fewer options, and ignores the others.
+      // A command that runs nothing has fewer options, or means something else by one of them, and
+      // ignores the others.
       CLI::Option* const given = command.get_option_no_throw("--" + option->get_single_name());
-      if (given == nullptr) continue;
+      if (given == nullptr || given->get_type_name() != option->get_type_name()) continue;
       const std::vector<std::string> missing = not_given(command, *option, *given);
       if (missing.empty()) continue;
       given->add_result(missing);
@@ -302,6 +307,8 @@ std::vector<std::string> output_files(const RunArguments& args) {
   }
   return files;
 }
+
+std::string take_u32(std::string& text) { return take_number<std::uint32_t>(text); }
 
 std::string take_written_path(std::string& path) {
   if (is_standard_output(path)) path = "-";

@@ -1,5 +1,5 @@
-// The options of `felsite run`, `felsite trace` and `felsite explain`, from the command line and
-// from the program's own comments.
+// The options of `felsite run`, `trace`, `explain` and `spirv` about a dispatch, from the command
+// line and from the program's own comments.
 #pragma once
 
 #include <array>
@@ -37,6 +37,8 @@ struct RunArguments {
   bool require_convergence = false;
 };
 
+// The options that decide what runs: inputs, grid, iterations, forms.
+void add_form_options(CLI::App& command, RunArguments& args);
 // The options that decide how a program runs, which `felsite explain` has too.
 void add_plan_options(CLI::App& command, RunArguments& args, CommonOptions& common);
 // All but FILE.
@@ -60,6 +62,9 @@ std::vector<std::string> output_files(const RunArguments& args);
 
 // The check of an option that names a file to write: any name of standard output becomes `-`.
 std::string take_written_path(std::string& path);
+
+// The check of an option that takes a whole number of 32 bits, which it rewrites as CLI11 reads it.
+std::string take_u32(std::string& text);
 
 // What is wrong with a command line.
 struct Refusal {

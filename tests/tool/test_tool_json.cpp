@@ -128,7 +128,7 @@ TEST_CASE("--json: what fails while a program runs is a document") {
   error_of({"run", "-", "--json", "--marked"}, kProgram, kTrap);
   error_of({"run", "-", "--json", "--backend", "abacus"}, kDevice, kTrap);
   error_of({"explain", "-", "--json", "--backend", "abacus"}, kDevice, kTrap);
-  error_of({"spirv", "-", "--json"}, kDevice,
+  error_of({"spirv", "-", "--json", "--grid-sync", "one-workgroup", "--grid", "99999"}, kDevice,
            "program p workgroup(1) { output o: u32[1]; o[0] = 1; gridsync; o[0] = 2; }");
   const NoDriver none;
   error_of({"run", "-", "--json", "--backend", "vulkan"}, kDevice, kTrap);

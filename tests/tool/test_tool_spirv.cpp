@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "felsite/capabilities.h"
+#include "support/spirv_check.h"
 #include "tool_runner.h"
 
 using namespace felsite;
@@ -19,6 +20,27 @@ Outcome lower_saxpy(Arguments more = {}) {
   more.insert(more.begin(), {"spirv", sample_named("saxpy").path});
   return run_tool(more);
 }
+
+constexpr std::string_view kScan =
+    "//! run: -i x=iota:8 --grid 4 --grid-sync resident --output x=hex\n"
+    "program scan workgroup(2) { readwrite x: u32[]; let i = invocation.x;"
+    " let old = atomic_add(x[0], 1); gridsync; x[i] = x[i] + old; }";
+
+std::vector<std::string> names_in(const json& body) {
+  std::vector<std::string> names;
+  for (const json& kernel : body["kernels"]) names.push_back(kernel["name"]);
+  return names;
+}
+
+Outcome lower_scan(Arguments more) {
+  more.insert(more.begin(), {"spirv", "-"});
+  return run_tool(more, kScan);
+}
+json scan_json(Arguments more) {
+  more.push_back("--json");
+  return json::parse(lower_scan(more).out);
+}
+using Names = std::vector<std::string>;
 
 }  // namespace
 
@@ -70,8 +92,14 @@ TEST_CASE("the mask decides what the module uses") {
 }
 
 TEST_CASE("--json describes the kernel") {
-  const json body = json::parse(run_tool({"spirv", "-", "--json"}, kWide).out);
-  CHECK(body["program"] == "wide");
+  const json whole = json::parse(run_tool({"spirv", "-", "--json"}, kWide).out);
+  CHECK(whole["program"] == "wide");
+  CHECK(whole["route"] == "plain");
+  CHECK(whole["mask"].size() == codegen::kFeatureCount);
+  REQUIRE(whole["kernels"].size() == 1);
+  const json& body = whole["kernels"][0];
+  CHECK(body["number"] == 0);
+  CHECK(body["name"] == "wide");
   CHECK(body["words"].get<int>() > 100);
   CHECK(body["spirv"] == "1.3");
   CHECK(body["workgroup_size"] == json{4, 1, 1});
@@ -90,12 +118,12 @@ TEST_CASE("--json describes the kernel") {
   REQUIRE(body["parameters"].size() >= 1);
   CHECK(body["parameters"][0]["kind"] == "length");
   CHECK(body["parameters"][0]["buffer"] == "x");
-  CHECK(body["mask"].size() == codegen::kFeatureCount);
 
   const Scratch scratch;
   const Outcome both =
       run_tool({"spirv", "-", "--json", "--binary", "-o", scratch.path("k.spv")}, kWide);
-  CHECK(json::parse(both.out)["words"].get<std::size_t>() * 4 == scratch.read("k.spv").size());
+  CHECK(json::parse(both.out)["kernels"][0]["words"].get<std::size_t>() * 4 ==
+        scratch.read("k.spv").size());
 }
 
 TEST_CASE("--help names every feature that a mask may have") {
@@ -122,8 +150,98 @@ TEST_CASE("who is at fault: the command line, the program, or what the mask lack
 
   check_refused(run_tool({"spirv", "-", "--mask", "-float64"}, kWide), kDevice,
                 "UnsupportedFeature (1002): The program needs float64");
-  check_refused(run_tool({"spirv", sample_named("prefix_scan").path}), kDevice, "grid_sync");
   const Outcome refused = run_tool({"spirv", "-", "--mask", "none", "--json"}, kWide);
   CHECK(refused.code == kDevice);
   CHECK(json::parse(refused.out)["error"]["name"] == "UnsupportedFeature");
+}
+
+TEST_CASE("spirv lowers every kernel of a program with grid barriers, each under its name") {
+  const Outcome all = lower_scan({"--grid", "4", "--grid-sync", "resident"});
+  CHECK(all.code == 0);
+  CHECK(all.err.empty());
+  CHECK(all.out.starts_with("; kernel 0 of 2: scan segment 0\n; SPIR-V\n"));
+  CHECK(contains(all.out, "\n\n; kernel 1 of 2: scan segment 1\n; SPIR-V\n"));
+
+  const Outcome second = lower_scan({"--grid", "4", "--grid-sync", "resident", "--kernel", "1"});
+  CHECK(second.code == 0);
+  CHECK(second.out.starts_with("; SPIR-V\n"));
+  CHECK(all.out.ends_with(second.out));
+
+  const Scratch scratch;
+  CHECK(lower_scan({"--grid", "4", "--grid-sync", "resident", "-o", scratch.path("all")}).code ==
+        0);
+  CHECK(scratch.read("all") == all.out);
+}
+
+TEST_CASE("the kernels that spirv lowers are those of the form, the sizes and the iterations") {
+  CHECK(names_in(scan_json({"-i", "x=iota:8"})) == Names{"scan"});
+  CHECK(scan_json({"-i", "x=iota:8"})["route"] == "one workgroup");
+  const json split = scan_json({"--grid-sync", "host-split"});
+  CHECK(split["route"] == "host split");
+  CHECK(names_in(split) == Names{"scan segment 0", "scan segment 1"});
+  const json large = scan_json({});
+  CHECK(large["route"] == "resident");
+  REQUIRE(large["assumptions"].size() == 1);
+  CHECK(contains(large["assumptions"][0].get<std::string>(), "`x` is taken to have 1048576"));
+  CHECK(scan_json({"-i", "x=iota:8", "--workgroup", "1"})["assumptions"].empty());
+  const Names repeated =
+      names_in(scan_json({"--grid", "64", "--fixpoint", "3", "--workgroup", "128"}));
+  CHECK(std::ranges::find(repeated, "felsite_compare") != repeated.end());
+  // The line of the program says the same; its results are no file of this command.
+  const json marked = scan_json({"--marked"});
+  CHECK(marked["route"] == "resident");
+  CHECK(marked["assumptions"].empty());
+  CHECK(names_in(marked) == Names{"scan segment 0", "scan segment 1"});
+  CHECK(names_in(scan_json({"--marked", "--kernel", "1"})) == Names{"scan segment 1"});
+  CHECK(scan_json({"--marked", "--kernel", "1"})["kernel_count"] == 2);
+}
+
+TEST_CASE("--binary writes one module: of several, --kernel chooses it") {
+  check_refused(lower_scan({"--marked", "--binary"}), kUsage,
+                "the dispatch has 2 kernels, and --binary writes one");
+  check_refused(lower_scan({"--marked", "--kernel", "2"}), kUsage,
+                "there is no kernel 2: they are 0 to 1");
+  check_refused(lower_scan({"--marked", "--kernel", "-1"}), kUsage, "--kernel");
+  check_refused(lower_scan({"--grid", "1", "--invocations", "9"}), kUsage, "--grid");
+  check_refused(lower_scan({"--grid-sync", "one-workgroup"}), kDevice,
+                "too many for one workgroup");
+  check_refused(lower_scan({"-i", "nosuch=1"}), kProgram, "nosuch");
+  const std::string nothing = "program p workgroup(1) { readwrite x: u32[]; gridsync; }";
+  const Outcome none = run_tool({"spirv", "-", "--grid-sync", "resident"}, nothing);
+  CHECK(none.code == 0);
+  CHECK(none.out == "; The program does nothing: there is no kernel.\n");
+  check_refused(run_tool({"spirv", "-", "--grid-sync", "resident", "--binary"}, nothing), kUsage,
+                "the dispatch has 0 kernels");
+  check_refused(run_tool({"spirv", "-", "--grid-sync", "resident", "--kernel", "0"}, nothing),
+                kUsage, "the program does nothing");
+}
+
+TEST_CASE("every kernel of every sample is a valid module, in every form that it takes") {
+  std::size_t modules = 0;
+  for (const Sample& sample : all_samples()) {
+    CAPTURE(sample.name);
+    for (const Arguments& form :
+         {Arguments{}, Arguments{"--marked"}, Arguments{"--marked", "--grid-sync", "resident"}}) {
+      CAPTURE(form.size());
+      Arguments line{"spirv", sample.path};
+      line.insert(line.end(), form.begin(), form.end());
+      line.push_back("--json");
+      const Outcome listed = run_tool(line);
+      CAPTURE(listed.out);
+      REQUIRE(listed.code == 0);
+      line.back() = "--binary";
+      const json body = json::parse(listed.out);
+      for (const json& kernel : body["kernels"]) {
+        Arguments one = line;
+        one.insert(one.end(), {"--kernel", std::to_string(kernel["number"].get<int>())});
+        const Outcome outcome = run_tool(one);
+        REQUIRE(outcome.code == 0);
+        std::vector<std::uint32_t> words(outcome.out.size() / 4);
+        std::memcpy(words.data(), outcome.out.data(), words.size() * 4);
+        CHECK(validation_message(words) == "");
+        ++modules;
+      }
+    }
+  }
+  CHECK(modules > 100);
 }

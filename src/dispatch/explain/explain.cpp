@@ -11,10 +11,10 @@
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/contract/host_split.h"
+#include "dispatch/explain/assumed_sizes.h"
 #include "dispatch/explain/explained_source.h"
 #include "dispatch/explain/explained_traffic.h"
 #include "dispatch/reference/reference_run.h"
-#include "dispatch/schedule/grid.h"
 #include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/routing.h"
@@ -24,18 +24,10 @@
 namespace felsite {
 namespace {
 
+using dispatch::kAssumedElements;
 using dispatch::KnownSizes;
 using dispatch::Route;
-
-// An unknown grid is assumed to be for this many elements: too many for one workgroup of any
-// device.
-constexpr std::uint64_t kAssumedElements = std::uint64_t{1} << 20;
-
-Result<ir::ValidProgram> valid_configured(const ir::Program& program,
-                                          const DispatchConfig& config) {
-  FELSITE_CHECK(dispatch::check_choices(program, config));
-  return ir::require_valid(dispatch::configured(program, config));
-}
+using dispatch::valid_configured;
 
 class Explainer {
  public:
@@ -114,21 +106,13 @@ class Explainer {
       out_.grid_reason = dispatch::grid_reason(program_, bindings, config_);
       return {};
     }
-    grid_ = assumed_grid();
+    grid_ = dispatch::assumed_grid(program_.workgroup_size());
     out_.grid_reason = indirect ? "read from a buffer whose words are not known"
                                 : "for the largest storage buffer, whose size is not known";
     out_.assumptions.push_back(
         fmt::format("The grid is taken to be one for {} elements, more than a workgroup has.",
                     kAssumedElements));
     return {};
-  }
-
-  // A grid that the device reads may extend along any axes.
-  Extent3 assumed_grid() const {
-    const auto& size = program_.workgroup_size();
-    const std::uint32_t lanes = size[0] * size[1] * size[2];
-    return dispatch::infer_grid(kAssumedElements, size)
-        .value_or(*dispatch::infer_grid(kAssumedElements, {lanes, 1, 1}));
   }
 
   // The lengths of all buffers, or none.

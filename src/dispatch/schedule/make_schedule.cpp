@@ -1,8 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/schedule_writer.h"
 
 namespace felsite::dispatch {
@@ -67,9 +71,8 @@ Result<void> write_plain(ScheduleWriter& writer, const DeviceProfile& device) {
 }
 
 // On buffers that stay on the device, in segments.
-Result<Schedule> make_resident(const ScheduleRequest& request, const DeviceProfile& device,
-                               const RouteChoice& route) {
-  ScheduleWriter writer(request, device, route);
+Result<void> write_resident(ScheduleWriter& writer) {
+  const ScheduleRequest& request = writer.request();
   FELSITE_CHECK(writer.cut(ScheduleWriter::Cut::Segments));
   std::optional<std::vector<FlatStep>> walk;
   if (writer.plan().host_resolvable) {
@@ -78,8 +81,7 @@ Result<Schedule> make_resident(const ScheduleRequest& request, const DeviceProfi
   }
   if (!walk) FELSITE_CHECK(writer.cut(ScheduleWriter::Cut::SegmentsWithChoices));
   FELSITE_CHECK(writer.add_kept());
-  FELSITE_CHECK(walk ? write_iterations(writer, std::move(*walk)) : write_device_walk(writer));
-  return writer.take();
+  return walk ? write_iterations(writer, std::move(*walk)) : write_device_walk(writer);
 }
 
 // Only one iteration without grid barriers can have a grid that the device reads.
@@ -98,12 +100,46 @@ Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile
       request.program.name()));
 }
 
+// What the form itself takes; where the sum overflows, it is too much for any device.
+Result<void> check_memory(const Schedule& schedule, const ScheduleRequest& request,
+                          const DeviceProfile& device) {
+  std::optional<std::uint64_t> own = 0;
+  for (const PlannedBuffer& buffer : schedule.buffers) {
+    if (buffer.kind != PlannedBuffer::Kind::Caller && own) {
+      own = base::checked_sum({*own, buffer.bytes});
+    }
+  }
+  if (device.memory_bytes == 0 || (own && *own <= device.memory_bytes)) return {};
+  return std::unexpected(base::with_amounts(
+      base::out_of_memory(
+          fmt::format("Beside the program's own buffers Felsite needs {} to run it in the form "
+                      "`{}`; {} bytes are available.",
+                      base::bytes_text(own), to_string(schedule.route.route), device.memory_bytes),
+          "use smaller buffers or a smaller grid, or ask for the host split.",
+          request.program.name()),
+      own.value_or(UINT64_MAX), device.memory_bytes));
+}
+
 Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& device) {
+  FELSITE_CHECK(check_config(request.program, request.config));
+  if (request.grid) FELSITE_CHECK(check_grid_size(request.program, *request.grid));
   FELSITE_TRY(auto route, route_of(request, device));
-  if (route.route == Route::Resident) return make_resident(request, device, route);
   ScheduleWriter writer(request, device, std::move(route));
-  if (writer.out().route.route == Route::Plain) FELSITE_CHECK(write_plain(writer, device));
-  if (writer.out().route.route == Route::OneWorkgroup) FELSITE_CHECK(write_one_workgroup(writer));
+  switch (writer.out().route.route) {
+    case Route::Native:
+    case Route::HostSplit:
+      break;
+    case Route::Plain:
+      FELSITE_CHECK(write_plain(writer, device));
+      break;
+    case Route::Resident:
+      FELSITE_CHECK(write_resident(writer));
+      break;
+    case Route::OneWorkgroup:
+      FELSITE_CHECK(write_one_workgroup(writer));
+      break;
+  }
+  FELSITE_CHECK(check_memory(writer.out(), request, device));
   return writer.take();
 }
 

@@ -41,6 +41,15 @@ struct ScheduledKernel {
   std::optional<ir::BufferId> parameters{};
   bool grid_in_parts = false;
   std::optional<codegen::OneWorkgroup> one_workgroup{};
+
+  // `valid`: the program, validated.
+  codegen::Segment as_segment(ir::ValidProgram valid) const {
+    codegen::Segment segment(std::move(valid));
+    segment.parameters = parameters;
+    segment.grid_in_parts = grid_in_parts;
+    segment.one_workgroup = one_workgroup;
+    return segment;
+  }
 };
 
 // Which segment of a cut program a step runs.

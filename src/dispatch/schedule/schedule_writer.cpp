@@ -47,14 +47,14 @@ std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
 
 Result<void> ScheduleWriter::cut(Cut cut) {
   is_whole_ = cut == Cut::Whole;
-  const GridSyncOptions options{.many_iterations = rule_.is_repeated(),
-                                .report_changes = rule_.compares,
-                                .store_choices = cut == Cut::SegmentsWithChoices,
-                                .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
-                                .fresh_outputs = request_.fresh_outputs,
-                                .whole = is_whole_,
-                                .words_per_spill = spill_words_that_fit(
-                                    request_.program, grid_, device_.max_storage_buffer_bytes)};
+  const GridSyncOptions options{
+      .many_iterations = rule_.is_repeated(),
+      .report_changes = rule_.compares,
+      .store_choices = cut == Cut::SegmentsWithChoices,
+      .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
+      .fresh_outputs = request_.fresh_outputs,
+      .whole = is_whole_,
+      .words_per_spill = spill_words_that_fit(request_.program, grid_, limits_.binding)};
   FELSITE_TRY(plan_, plan_grid_sync(request_.program, options));
   segment_kernels_.assign(plan_.segments.size(), std::nullopt);
   return {};
@@ -170,7 +170,9 @@ ScheduledStep ScheduleWriter::segment(std::uint32_t number, const IterationBuffe
                               ? request_.counts[segment.buffers[id].source]
                               : step.buffers.back().bytes / ir::info(buffer.element).bytes);
   }
-  step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
+  if (out_.kernels[step.kernel].parameters) {
+    step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
+  }
   step.grid = grid_;
   if (!is_whole_) step.workgroups = step.grid;
   step.name = request_.name;

@@ -104,11 +104,7 @@ std::optional<std::uint32_t> segment_of(const Schedule& schedule, std::uint32_t 
 
 Result<SharedKernel> compile(Pipelines& pipelines, const dispatch::ScheduledKernel& kernel) {
   FELSITE_TRY(auto valid, pipelines.validate(kernel.program));
-  codegen::Segment segment(std::move(valid));
-  segment.parameters = kernel.parameters;
-  segment.grid_in_parts = kernel.grid_in_parts;
-  segment.one_workgroup = kernel.one_workgroup;
-  return pipelines.get(segment);
+  return pipelines.get(kernel.as_segment(std::move(valid)));
 }
 
 Result<std::vector<SharedKernel>> kernels_of(Pipelines& pipelines, const Schedule& schedule) {
