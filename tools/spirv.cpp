@@ -244,7 +244,7 @@ int lower_file(CLI::App& command, const SpirvArguments& args, const CommonOption
     const auto added = apply_marked(command, *text, args.run.path);
     if (!added) return fail(added.error());
   }
-  for (const std::string& message : {grid_conflict(args.run), stream_conflict(args.run)}) {
+  for (const std::string& message : {plan_conflict(command, args.run), stream_conflict(args.run)}) {
     if (message.empty()) continue;
     return report_usage(message, "see felsite spirv --help.", common.json);
   }
