@@ -167,22 +167,15 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
   FELSITE_TRY(auto route,
               choose_route(program, any_form, *request.grid, device, {.can_try = request.can_try}));
   ScheduleWriter writer(request, device, route);
-  switch (route.route) {
-    case Route::Native:
-    case Route::HostSplit:
-      break;
-    case Route::Plain:
-      FELSITE_CHECK(write_plain(writer, device));
-      break;
-    case Route::OneWorkgroup:
-      if (config.grid_override) FELSITE_CHECK(write_one_workgroup(writer));
-      break;
-    case Route::Resident:
-      if (config.grid_override || config.grid_sync != GridSync::OneWorkgroup) {
-        FELSITE_CHECK(writer.cut(ScheduleWriter::Cut::Segments));
-        writer.add_segment_kernels();
-      }
-      break;
+  const bool knows_grid = config.grid_override.has_value();
+  if (route.route == Route::Plain) {
+    FELSITE_CHECK(write_plain(writer, device));
+  } else if (route.route == Route::OneWorkgroup && knows_grid) {
+    FELSITE_CHECK(write_one_workgroup(writer));
+  } else if (route.route != Route::Native &&
+             (knows_grid || config.grid_sync != GridSync::OneWorkgroup)) {
+    FELSITE_CHECK(writer.cut(ScheduleWriter::Cut::Segments));
+    writer.add_segment_kernels();
   }
   return std::move(writer.out().kernels);
 }

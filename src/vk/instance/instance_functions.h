@@ -3,6 +3,8 @@
 
 #include <vulkan/vulkan.h>
 
+#include <cstdint>
+
 namespace felsite::vk {
 
 // The version that instances ask for, and the highest that is used of a device.
