@@ -78,7 +78,8 @@ TEST_CASE("a trap ends it after the submission that it comes up in, and says whe
         CHECK(error.context.segment == 1u);
         CHECK(error.context.step == 4u);
         CHECK(error.context.program == "trap_at");
-        CHECK_MESSAGE(error.message.ends_with(", in segment 1 of 0 to 2."), error.message);
+        CHECK_MESSAGE(error.message.ends_with(", in segment 1 of 3, counted from 0."),
+                      error.message);
         REQUIRE(recording != nullptr);
         CHECK(recording->block_runs() >= trap);
         CHECK(recording->block_runs() <= 2 * trap);

@@ -267,8 +267,8 @@ class HostSplit {
   }
 
   Error in_segment(Error error, std::uint32_t number) const {
-    error.message = fmt::format("In segment {} of 0 to {}: {}", number, plan_.segments.size() - 1,
-                                error.message);
+    error.message = fmt::format("In segment {} of {}, counted from 0: {}", number,
+                                plan_.segments.size(), error.message);
     error.context.segment = number;
     error.context.program = program_.name();
     return error;

@@ -22,7 +22,8 @@ constexpr std::uint32_t kMaxAhead = 64;
 void name_segment(Error& error, const dispatch::SegmentPlace& segment) {
   error.context.segment = segment.index;
   if (error.message.ends_with('.')) error.message.pop_back();
-  error.message += fmt::format(", in segment {} of 0 to {}.", segment.index, segment.count - 1);
+  error.message +=
+      fmt::format(", in segment {} of {}, counted from 0.", segment.index, segment.count);
 }
 
 }  // namespace
