@@ -46,16 +46,22 @@ bool is_known_to_all(std::string_view condition) {
 }  // namespace
 
 TEST_CASE("the device checks an access where it is robust and the index cannot wrap") {
+  using codegen::AccessKind;
   using codegen::choose_access_check;
-  for (const bool is_atomic : {false, true}) {
+  for (const AccessKind kind :
+       {AccessKind::Load, AccessKind::LoadOfChanged, AccessKind::Store, AccessKind::Atomic}) {
     for (const bool is_robust : {false, true}) {
-      CHECK(choose_access_check(IndexBound::Proven, is_atomic, is_robust) == AccessCheck::None);
-      CHECK(choose_access_check(IndexBound::Unknown, is_atomic, is_robust) == AccessCheck::Emitted);
+      CHECK(choose_access_check(IndexBound::Proven, kind, is_robust) == AccessCheck::None);
+      CHECK(choose_access_check(IndexBound::Unknown, kind, is_robust) == AccessCheck::Emitted);
     }
+    CHECK(choose_access_check(IndexBound::Small, kind, false) == AccessCheck::Emitted);
   }
-  CHECK(choose_access_check(IndexBound::Small, false, true) == AccessCheck::Device);
-  CHECK(choose_access_check(IndexBound::Small, false, false) == AccessCheck::Emitted);
-  CHECK(choose_access_check(IndexBound::Small, true, true) == AccessCheck::Emitted);
+  CHECK(choose_access_check(IndexBound::Small, AccessKind::Load, true) == AccessCheck::Device);
+  CHECK(choose_access_check(IndexBound::Small, AccessKind::Store, true) == AccessCheck::Device);
+  // A driver may hand on what was stored, and dropped, before.
+  CHECK(choose_access_check(IndexBound::Small, AccessKind::LoadOfChanged, true) ==
+        AccessCheck::Emitted);
+  CHECK(choose_access_check(IndexBound::Small, AccessKind::Atomic, true) == AccessCheck::Emitted);
 }
 
 TEST_CASE("the lanes find changes by the one word themselves, by the first lane, or together") {

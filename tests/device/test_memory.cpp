@@ -1,4 +1,6 @@
 // Buffers on the device: accesses past the end, packed elements, workgroup memory, lengths.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -94,6 +96,32 @@ TEST_CASE("small indices past the end, where the device itself may take care of 
     const auto checked = lower_valid(valid_program(kText), without_robust_access());
     REQUIRE(checked.has_value());
     CHECK(!checked->needs_robust_access2);
+  }
+}
+
+TEST_CASE("a load past the end gives zero, also behind a store to the same index") {
+  for (const std::string_view type : {"u8", "u16", "u32", "u64", "f32", "bool"}) {
+    CAPTURE(type);
+    const std::string text = fmt::format(R"(program forwarded workgroup(8) {{
+  readwrite a: {0}[];
+  readwrite seen: {0}[8];
+  let i = invocation.x;
+  a[i] = {0}(5);
+  seen[i] = a[i];
+  loop k in 0..2 {{ a[i + k * 8] = {0}(7); seen[i] = a[i + k * 8]; }}
+}}
+)",
+                                         type);
+    const std::size_t bytes = type == "u64"                    ? 8
+                              : type == "u8" || type == "bool" ? 1
+                              : type == "u16"                  ? 2
+                                                               : 4;
+    for (const std::size_t count : {0u, 3u, 8u, 11u}) {
+      CAPTURE(count);
+      on_both_masks([&](const auto& mask) {
+        check_on_device(text, {Bytes(count * bytes), Bytes(8 * bytes)}, {1, 1, 1}, mask);
+      });
+    }
   }
 }
 

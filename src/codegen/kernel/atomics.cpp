@@ -152,7 +152,7 @@ Value Buffers::atomic(AtomicOp op, Ordering ordering, ir::BufferId buffer, Word 
     return {value.type, e_.as_word(id)};
   };
   const auto act = [&] { return atomic_unchecked(op, ordering, s, index, expected, value); };
-  if (!needs_check(s, bound, true)) return as_value(act());
+  if (!needs_check(s, bound, AccessKind::Atomic)) return as_value(act());
   const Id type = e_.type_of(value.type);
   const Id zero = lower_literal(e_, value.type, 0).id();
   return as_value(

@@ -243,10 +243,10 @@ void Buffers::store_unchecked(const Storage& s, Type element, Word index, const 
   store_in_word(s, element, index, word);
 }
 
-bool Buffers::needs_check(const Storage& s, IndexBound bound, bool is_atomic) {
+bool Buffers::needs_check(const Storage& s, IndexBound bound, AccessKind kind) {
   const bool whole_units = info(s.layout).elements_in_unit == 1 && info(s.layout).unit_bytes >= 4;
   const bool is_robust = s.is_block && whole_units && e_.has(Feature::RobustAccess2);
-  const AccessCheck check = choose_access_check(bound, is_atomic, is_robust);
+  const AccessCheck check = choose_access_check(bound, kind, is_robust);
   relies_on_robust_access_ = relies_on_robust_access_ || check == AccessCheck::Device;
   return check == AccessCheck::Emitted;
 }
@@ -255,7 +255,8 @@ bool Buffers::needs_check(const Storage& s, IndexBound bound, bool is_atomic) {
 Value Buffers::load(ir::BufferId buffer, Word index, IndexBound bound) {
   const Storage& s = storage(buffer);
   const Type element = program_.buffer(buffer).element;
-  if (!needs_check(s, bound, false)) return load_unchecked(s, element, index);
+  const AccessKind kind = use_.written[buffer] ? AccessKind::LoadOfChanged : AccessKind::Load;
+  if (!needs_check(s, bound, kind)) return load_unchecked(s, element, index);
   const Flag inside = index < interface_.length(buffer);
   const Value loaded = load_unchecked(s, element, select(inside, index, e_.word(0)));
   return lower_select(inside, loaded, lower_literal(e_, loaded.type, 0));
@@ -264,7 +265,7 @@ Value Buffers::load(ir::BufferId buffer, Word index, IndexBound bound) {
 void Buffers::store(ir::BufferId buffer, Word index, const Value& value, IndexBound bound) {
   const Storage& s = storage(buffer);
   const Type element = program_.buffer(buffer).element;
-  if (!needs_check(s, bound, false)) return store_unchecked(s, element, index, value);
+  if (!needs_check(s, bound, AccessKind::Store)) return store_unchecked(s, element, index, value);
   e_.when(index < interface_.length(buffer), [&] { store_unchecked(s, element, index, value); });
 }
 

@@ -61,7 +61,7 @@ class Buffers {
   Id atomic_unchecked(ir::AtomicOp op, ir::Ordering ordering, const Storage& storage, Word index,
                       const std::optional<Value>& expected, const Value& value);
   Id add_float_exactly(const Storage& storage, Word index, const Value& value);
-  bool needs_check(const Storage& storage, IndexBound bound, bool is_atomic);
+  bool needs_check(const Storage& storage, IndexBound bound, AccessKind kind);
   Word atomic_scope(const Storage& storage) const;
   Word atomic_semantics(ir::Ordering ordering) const;
   std::uint32_t memory_classes() const;

@@ -15,13 +15,23 @@ enum class IndexBound : std::uint8_t {
   Proven,  // below the length
 };
 
+enum class AccessKind : std::uint8_t {
+  Load,           // from a buffer that the kernel does not change
+  LoadOfChanged,  // from one that it changes
+  Store,
+  Atomic,
+};
+
 // Who keeps an access within its buffer.
 enum class AccessCheck : std::uint8_t { None, Device, Emitted };
 // `is_robust`: the device itself gives zero for loads past the end and drops stores there, if the
 // index cannot wrap around in its address arithmetic. An atomic's result is not promised even then.
-constexpr AccessCheck choose_access_check(IndexBound bound, bool is_atomic, bool is_robust) {
+// And drivers (Mesa 22 and 25) give a load the value that the kernel stored at the same index
+// before, also where the store was dropped.
+constexpr AccessCheck choose_access_check(IndexBound bound, AccessKind kind, bool is_robust) {
   if (bound == IndexBound::Proven) return AccessCheck::None;
-  const bool by_device = bound == IndexBound::Small && is_robust && !is_atomic;
+  const bool is_promised = kind == AccessKind::Load || kind == AccessKind::Store;
+  const bool by_device = bound == IndexBound::Small && is_robust && is_promised;
   return by_device ? AccessCheck::Device : AccessCheck::Emitted;
 }
 
