@@ -28,8 +28,6 @@ Assembler::Assembler(Positions positions)
   // The segments of a program are many and small: most have room in this.
   arena_->exprs.reserve(16);
   arena_->nodes.reserve(8);
-  arena_->names.reserve(16);
-  named_.reserve(16);
   if (positions_ == Positions::None) return;
   arena_->source.exprs.reserve(16);
   arena_->source.nodes.reserve(8);
