@@ -1,5 +1,5 @@
 // Snapshots: each file of tests/codegen/snapshots is a program, a mask, and the assembly it lowers
-// to. FELSITE_UPDATE_SNAPSHOTS=1 writes the files anew, for a reviewer to read the difference.
+// to. FELSITE_UPDATE_SNAPSHOTS=1 rewrites the files, for a reviewer to read the difference.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

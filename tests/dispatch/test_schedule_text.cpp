@@ -1,5 +1,5 @@
 // Golden schedules: each file of tests/dispatch/schedules is what one shape or sample becomes on a
-// device of the tests. FELSITE_UPDATE_SNAPSHOTS=1 writes the files anew, for a reviewer to read the
+// device of the tests. FELSITE_UPDATE_SNAPSHOTS=1 rewrites the files, for a reviewer to read the
 // difference.
 #include <doctest/doctest.h>
 #include <fmt/format.h>

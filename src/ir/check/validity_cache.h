@@ -1,5 +1,5 @@
 // Remembers which programs are valid, by fingerprint. A program remembers it too, but programs that
-// are made anew for each dispatch, such as segments and those with another workgroup size, do not.
+// each dispatch makes again, such as segments and those with another workgroup size, do not.
 // Usable from many threads.
 #pragma once
 
