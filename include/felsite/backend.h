@@ -94,8 +94,14 @@ class Backend {
   // Also runs fixpoints (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
   // the resources.
   Result<void> dispatch_resident(const ir::Program& program,
+                                 std::span<const ResidentResource> resources,
+                                 const DispatchConfig& config = {});
+  Result<void> dispatch_resident(const ir::Program& program,
                                  std::span<const ResidentHandle> resources,
                                  const DispatchConfig& config = {});
+  Result<DispatchTiming> dispatch_resident_timed(const ir::Program& program,
+                                                 std::span<const ResidentResource> resources,
+                                                 const DispatchConfig& config = {});
   Result<DispatchTiming> dispatch_resident_timed(const ir::Program& program,
                                                  std::span<const ResidentHandle> resources,
                                                  const DispatchConfig& config = {});
@@ -143,7 +149,7 @@ class Backend {
   // Runs iterations of a program on resident buffers until it converges. In this default the host
   // compares the buffers after each iteration.
   virtual Result<DispatchTiming> dispatch_resident_iterations(
-      const ir::Program& program, std::span<const ResidentHandle> resources,
+      const ir::Program& program, std::span<const ResidentResource> resources,
       const DispatchConfig& config);
   // Checks a configuration for a dispatch on resident buffers, whichever these are. This default
   // copies the device profile; a backend that stores one can avoid that.
@@ -152,7 +158,7 @@ class Backend {
 
  private:
   Result<DispatchTiming> run_resident(const ir::Program& program,
-                                      std::span<const ResidentHandle> resources,
+                                      std::span<const ResidentResource> resources,
                                       const DispatchConfig& config);
 };
 

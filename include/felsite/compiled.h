@@ -22,8 +22,9 @@ class CompiledPipeline {
   // Runs several independent dispatches together, one for each set of inputs.
   virtual Result<std::vector<std::vector<Bytes>>> dispatch_batch(
       std::span<const std::vector<ByteSpan>> inputs) = 0;
-  // Runs on resident buffers of the backend, as ResidentStep describes them.
-  virtual Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) = 0;
+  // Runs on resident buffers of the backend, or ranges of them, as ResidentStep describes.
+  virtual Result<DispatchTiming> dispatch_resident(std::span<const ResidentResource> resources) = 0;
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources);
 
   Result<std::vector<Bytes>> dispatch(const std::vector<Bytes>& inputs);
 };

@@ -47,12 +47,36 @@ struct ResidentRange {
   std::uint64_t length = kWholeSize;
 };
 
-// Runs a program on resident buffers: one for each buffer of the program that is not workgroup
-// memory, in the order of the bindings. Buffers keep their contents; nothing is cleared. A buffer
-// that the program changes must not be bound to two of its buffers.
+// What a step binds to one buffer of its program: a resident buffer, or a range of one. The program
+// sees as many elements as it declares, even in a larger range; where it declares no number, the
+// length of the range decides. The offset is a multiple of the element's size.
+struct ResidentResource {
+  ResidentHandle buffer{};
+  std::uint64_t offset = 0;
+  std::uint64_t length = kWholeSize;
+
+  ResidentResource() = default;
+  ResidentResource(const ResidentHandle& whole) : buffer(whole) {}
+  ResidentResource(const ResidentRange& range)
+      : buffer(range.buffer), offset(range.offset), length(range.length) {}
+  ResidentResource(const ResidentHandle& of, std::uint64_t from, std::uint64_t bytes = kWholeSize)
+      : buffer(of), offset(from), length(bytes) {}
+  bool operator==(const ResidentResource&) const = default;
+};
+
+// The resources of a step; whole buffers can be given as the handles that an allocation returned.
+struct ResidentResources : std::vector<ResidentResource> {
+  using vector::vector;
+  ResidentResources(const std::vector<ResidentHandle>& buffers)
+      : vector(buffers.begin(), buffers.end()) {}
+};
+
+// Runs a program on resident buffers: one resource for each buffer of the program that is not
+// workgroup memory, in the order of the bindings. Buffers keep their contents; nothing is cleared.
+// A byte that the program may change must not lie in two of its resources.
 struct ResidentStep {
   ir::Program program{};
-  std::vector<ResidentHandle> resources{};
+  ResidentResources resources{};
   std::optional<Extent3> grid_override{};
   std::optional<Extent3> workgroup_override{};
   std::optional<ir::FloatMode> float_mode{};  // the overrides mean what they mean in DispatchConfig

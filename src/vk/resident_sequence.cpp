@@ -28,7 +28,10 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
   key.add(steps.size());
   for (const ResidentStep& step : steps) {
     key.add(step.program.fingerprint()).add(step.resources.size());
-    for (const ResidentHandle& handle : step.resources) add_to(key, handle);
+    for (const ResidentResource& resource : step.resources) {
+      add_to(key, resource.buffer);
+      key.add(resource.offset).add(resource.length);
+    }
     add_to(key, step.grid_override);
     add_to(key, step.workgroup_override);
     key.add(step.float_mode ? 1 + static_cast<std::uint64_t>(*step.float_mode) : 0);
@@ -45,6 +48,12 @@ struct CheckedStep {
   std::vector<BufferSlice> slices{};  // by BufferId
 };
 
+// The memory to bind for a range begins where the device can bind it.
+BufferSlice bound_memory(const BufferSlice& range, const DeviceProfile& device) {
+  const std::uint64_t start = range.offset % dispatch::binding_alignment(device);
+  return {range.buffer, range.offset - start, range.bytes + start};
+}
+
 Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
                                const DispatchConfig& config) {
   FELSITE_CHECK(dispatch::check_choices(step.program, config));
@@ -53,14 +62,16 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   const ir::ValidProgram& program = checked.program;
   std::vector<SharedBuffer> resources;
   std::vector<std::uint64_t> sizes;
-  for (const ResidentHandle& handle : step.resources) {
-    FELSITE_TRY(auto buffer, engine.buffers().find(handle));
+  for (const ResidentResource& resource : step.resources) {
+    FELSITE_TRY(auto buffer, engine.buffers().find(resource.buffer));
     sizes.push_back(buffer->bytes());
     resources.push_back(std::move(buffer));
   }
+  FELSITE_TRY(const auto ranges, dispatch::resolve_resources(program, step.resources, sizes));
+  for (std::size_t i = 0; i < ranges.size(); ++i) sizes[i] = ranges[i].length;
   FELSITE_TRY(auto plan, dispatch::plan_resources(program, sizes, config));
   checked.plan = std::move(plan);
-  FELSITE_CHECK(dispatch::check_aliasing(program, step.resources));
+  FELSITE_CHECK(dispatch::check_aliasing(program, step.resources, ranges));
   for (const ResidentHandle& handle : dispatch::changed_resources(program, step.resources)) {
     FELSITE_CHECK(engine.buffers().find_writable(handle));
   }
@@ -73,7 +84,7 @@ Result<CheckedStep> check_step(Engine& engine, const ResidentStep& step,
   checked.slices.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = dispatch::resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
-    checked.slices[order[i]] = {resources[i], 0, sizes[i]};
+    checked.slices[order[i]] = {resources[i], ranges[i].offset, ranges[i].length};
   }
   return checked;
 }
@@ -87,11 +98,19 @@ Result<dispatch::Schedule> make_schedule(Engine& engine, const CheckedStep& chec
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> bytes;
   for (const dispatch::BoundBuffer& buffer : checked.plan.buffers) counts.push_back(buffer.count);
-  for (const BufferSlice& slice : checked.slices) bytes.push_back(slice.bytes);
+  std::vector<dispatch::RangePlace> places;
+  for (const BufferSlice& slice : checked.slices) {
+    bytes.push_back(slice.bytes);
+    const std::uint64_t end = slice.offset + slice.bytes;
+    places.push_back(
+        {.start = slice.offset - bound_memory(slice, engine.profile()).offset,
+         .shares_last_word = slice.buffer && end % 4 != 0 && end != slice.buffer->bytes()});
+  }
   return dispatch::make_schedule({.program = checked.program,
                                   .config = config,
                                   .counts = counts,
                                   .bytes = bytes,
+                                  .places = places,
                                   .grid = checked.grid,
                                   .name = std::move(name)},
                                  engine.profile());
@@ -100,7 +119,11 @@ Result<dispatch::Schedule> make_schedule(Engine& engine, const CheckedStep& chec
 Result<void> materialize(Engine& engine, const dispatch::Schedule& schedule,
                          const CheckedStep& checked, Sequence& sequence) {
   FELSITE_TRY(const auto kernels, kernels_of(engine.pipelines(), schedule));
-  return materialize(engine, schedule, kernels, checked.slices, sequence);
+  std::vector<BufferSlice> bound;
+  for (const BufferSlice& slice : checked.slices) {
+    bound.push_back(bound_memory(slice, engine.profile()));
+  }
+  return materialize(engine, schedule, kernels, bound, sequence);
 }
 
 Result<void> add_step(Engine& engine, const ResidentStep& step, std::uint32_t position,

@@ -84,7 +84,7 @@ class VulkanBackend final : public Backend {
   MetricSnapshot metric_snapshot() const override;
 
   Result<DispatchTiming> dispatch_resident_iterations(const ir::Program& program,
-                                                      std::span<const ResidentHandle> resources,
+                                                      std::span<const ResidentResource> resources,
                                                       const DispatchConfig& config) override;
   Result<void> check_resident_config(const ir::Program& program,
                                      const DispatchConfig& config) const override;

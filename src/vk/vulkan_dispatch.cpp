@@ -127,7 +127,7 @@ class VulkanPipeline final : public CompiledPipeline {
     return known(link_.call([&](VulkanBackend& backend) { return batch_on(backend, inputs); }));
   }
 
-  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentResource> resources) override {
     const KernelUse::Scope scope(*use_);
     return known(link_.call([&](VulkanBackend& backend) {
       if (dispatch::manages_iterations(program_, config_)) {
@@ -140,7 +140,7 @@ class VulkanPipeline final : public CompiledPipeline {
  private:
   static constexpr std::size_t kMaxRecorded = 4;
   struct Recorded {
-    std::vector<ResidentHandle> resources;
+    std::vector<ResidentResource> resources;
     std::shared_ptr<RecordedSequence> sequence;
   };
 
@@ -175,7 +175,7 @@ class VulkanPipeline final : public CompiledPipeline {
   // Keeps the recordings of the last resources: a pipeline mostly runs on the same ones, or
   // alternates between two sets.
   Result<DispatchTiming> run_recorded(VulkanBackend& backend,
-                                      std::span<const ResidentHandle> resources) {
+                                      std::span<const ResidentResource> resources) {
     std::shared_ptr<RecordedSequence> recorded = find(resources);
     if (recorded == nullptr) {
       FELSITE_TRY(recorded, record(backend, resources));
@@ -186,7 +186,7 @@ class VulkanPipeline final : public CompiledPipeline {
     return timing;
   }
 
-  std::shared_ptr<RecordedSequence> find(std::span<const ResidentHandle> resources) {
+  std::shared_ptr<RecordedSequence> find(std::span<const ResidentResource> resources) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(recorded_, [&](const Recorded& other) {
       return std::ranges::equal(resources, other.resources);
@@ -203,7 +203,7 @@ class VulkanPipeline final : public CompiledPipeline {
   }
 
   Result<std::shared_ptr<RecordedSequence>> record(VulkanBackend& backend,
-                                                   std::span<const ResidentHandle> resources) {
+                                                   std::span<const ResidentResource> resources) {
     const ResidentStep step = dispatch::step_of(program_, resources, config_);
     FELSITE_TRY(auto made,
                 backend.record_resident({.prefix = {&step, 1}}, {.timeout = config_.timeout,

@@ -137,7 +137,7 @@ class VulkanRecording final : public RecordedSequence {
     for (const ResidentRange& read : submission.reads) handles_.push_back(read.buffer);
     for (const auto& steps : {submission.prefix, submission.repeated}) {
       for (const ResidentStep& step : steps) {
-        handles_.insert(handles_.end(), step.resources.begin(), step.resources.end());
+        for (const ResidentResource& resource : step.resources) handles_.push_back(resource.buffer);
       }
     }
     const auto by_slot = [](const ResidentHandle& a, const ResidentHandle& b) {
@@ -337,7 +337,7 @@ Result<void> VulkanBackend::check_resident_config(const ir::Program& program,
 }
 
 Result<DispatchTiming> VulkanBackend::dispatch_resident_iterations(
-    const ir::Program& program, std::span<const ResidentHandle> resources,
+    const ir::Program& program, std::span<const ResidentResource> resources,
     const DispatchConfig& config) {
   // One kernel that runs once: its flag is cleared and read in the submission itself.
   if (!dispatch::needs_grid_sync_form(program, config)) {

@@ -78,7 +78,7 @@ inline const char* const kTrapAt =
     "program trap_at workgroup(1) { readonly limit: u32[]; readwrite y: u32[];"
     " if y[0] == limit[0] { trap(y[0], reached); } y[0] = y[0] + 1; }";
 
-inline ResidentStep step(const char* text, std::vector<ResidentHandle> resources) {
+inline ResidentStep step(const char* text, ResidentResources resources) {
   return {.program = valid_program(text), .resources = std::move(resources)};
 }
 

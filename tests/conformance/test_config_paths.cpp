@@ -512,8 +512,8 @@ TEST_CASE("the device's time is measured where it is asked for, on every path") 
     CHECK(measured->timing.wall_ns.has_value());
     CHECK(measured->timing.device_ns.has_value() == has_clock);
     // These measure by themselves.
-    const bool always =
-        path.path == Path::Timed || path.path == Path::Resident || path.path == Path::DeviceBuffers;
+    const bool always = path.path == Path::Timed || path.path == Path::Resident ||
+                        path.path == Path::DeviceBuffers || path.path == Path::Ranges;
     const auto other = run_on(path, kCountAll, {Words(4)}, {});
     REQUIRE(other.has_value());
     CHECK(other->timing.device_ns.has_value() == (always && has_clock));

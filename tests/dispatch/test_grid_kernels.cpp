@@ -31,6 +31,8 @@ constexpr NamedKernel kKernels[] = {
     {GridKernel::Clear, "clear"},
     {GridKernel::Gate, "gate"},
     {GridKernel::Advance, "advance"},
+    {GridKernel::CopyWords, "copy_words"},
+    {GridKernel::CopyBytes, "copy_bytes"},
     {GridKernel::NextSegment, "next_segment"},
     {GridKernel::IterationEndCounted, "iteration_end_counted"},
     {GridKernel::IterationEndChanged, "iteration_end_changed"},

@@ -115,17 +115,80 @@ TEST_CASE("wrong numbers and sizes of resources are refused, with the program's 
   CHECK(bad(plan_resources(program, {})).fix == "give these, in this order: b, o, u, a.");
 }
 
-TEST_CASE("what a program may change is bound once") {
+TEST_CASE("no byte that a program may change lies in two of its resources") {
+  // Bindings 0 and 1 are written, 2 and 3 read; they take 2, 8, 4 and 4 bytes.
   const ir::Program program = valid_program(kProgram);
   const ResidentHandle x{1, 0, 1};
   const ResidentHandle y{1, 1, 1};
   const ResidentHandle z{1, 2, 1};
-  CHECK(check_aliasing(program, std::vector{x, y, z, z}).has_value());
-  CHECK(bad(check_aliasing(program, std::vector{x, x, y, z})).code == ErrorCode::BadInputs);
-  CHECK(bad(check_aliasing(program, std::vector{x, y, z, x})).code == ErrorCode::BadInputs);
-  CHECK(bad(check_aliasing(program, std::vector{x, y, y, z})).code == ErrorCode::BadInputs);
+  const auto check = [&](const std::vector<ResidentResource>& resources) {
+    const std::vector<std::uint64_t> sizes(resources.size(), 16);
+    const auto ranges = resolve_resources(program, resources, sizes);
+    REQUIRE(ranges.has_value());
+    return check_aliasing(program, resources, *ranges);
+  };
+  CHECK(check({{x}, {y}, {z}, {z}}).has_value());
+  CHECK(bad(check({{x}, {x}, {y}, {z}})).code == ErrorCode::BadInputs);
+  CHECK(bad(check({{x}, {y}, {z}, {x}})).code == ErrorCode::BadInputs);
+  CHECK(bad(check({{x}, {y}, {y}, {z}})).code == ErrorCode::BadInputs);
   const ResidentHandle reborn{1, 0, 2};
-  CHECK(check_aliasing(program, std::vector{x, reborn, z, z}).has_value());
+  CHECK(check({{x}, {reborn}, {z}, {z}}).has_value());
+
+  // Side by side in one buffer, and one byte closer.
+  CHECK(check({{x, 0, 4}, {x, 4, 8}, {x, 12, 4}, {x, 12, 4}}).has_value());
+  CHECK(bad(check({{x, 0, 6}, {x, 4, 8}, {x, 12, 4}, {x, 12, 4}})).code == ErrorCode::BadInputs);
+  CHECK(check({{x, 2, 2}, {x, 4, 8}, {x, 12, 4}, {z}}).has_value());
+  CHECK(bad(check({{x, 4, 2}, {x, 4, 8}, {x, 12, 4}, {z}})).code == ErrorCode::BadInputs);
+  // What is read alone may overlap.
+  CHECK(check({{y}, {x, 0, 8}, {x, 12}, {x, 8}}).has_value());
+  // A range that is larger than the declared count ends where the count does.
+  CHECK(check({{y}, {x, 0, 16}, {x, 8, 4}, {x, 12}}).has_value());
+  // No bytes overlap with nothing.
+  CHECK(check({{x, 4, 0}, {x, 0, 8}, {y}, {z}}).has_value());
+}
+
+TEST_CASE("ranges of resources become the bytes that the program sees") {
+  const ir::Program program = valid_program(kProgram);
+  const ResidentHandle x{1, 0, 1};
+  const auto resolved = [&](const ResidentResource& b, const ResidentResource& o,
+                            const ResidentResource& a) {
+    return resolve_resources(program, std::vector<ResidentResource>{b, o, {x, 0, 4}, a},
+                             std::vector<std::uint64_t>(4, 32));
+  };
+  const auto ranges = resolved({x, 30}, {x, 4, 24}, {x, 12, 16});
+  REQUIRE(ranges.has_value());
+  CHECK((*ranges)[0].offset == 30);
+  CHECK((*ranges)[0].length == 2);
+  CHECK((*ranges)[1].offset == 4);
+  CHECK((*ranges)[1].length == 8);  // as declared
+  CHECK((*ranges)[3].length == 16);
+
+  const struct {
+    std::string what;
+    ResidentResource b, o, a;
+  } refused[] = {
+      {"past the end", {x, 34, 2}, x, x},
+      {"longer than the buffer", {x, 4, 30}, x, x},
+      {"the end overflows", {x, 2, UINT64_MAX - 2}, x, x},
+      {"the offset overflows", {x, UINT64_MAX - 1}, x, x},
+      {"inside an element of two bytes", {x, 1, 2}, x, x},
+      {"inside an element of four bytes", x, {x, 2, 8}, x},
+      {"not whole elements", {x, 0, 3}, x, x},
+      {"one byte too small", x, {x, 0, 7}, x},
+      {"too small at the end", x, {x, 28}, x},
+  };
+  for (const auto& row : refused) {
+    CAPTURE(row.what);
+    const auto given = resolved(row.b, row.o, row.a);
+    std::vector<std::uint64_t> lengths;
+    for (const ByteRange& range : given.value_or(std::vector<ByteRange>{})) {
+      lengths.push_back(range.length);
+    }
+    const Error error = given ? bad(plan_resources(program, lengths)) : given.error();
+    CHECK(error.code == ErrorCode::BadInputs);
+    CHECK(error.context.program == "p");
+  }
+  CHECK(resolve_resources(program, {}, {}).error().fix == "give these, in this order: b, o, u, a.");
 }
 
 TEST_CASE(

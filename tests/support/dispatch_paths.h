@@ -1,6 +1,8 @@
 // Every path on which one program with one configuration reaches a backend. All mean the same.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -26,6 +28,9 @@ enum class Path : std::uint8_t {
   DeviceBuffers,
   Step,          // of a submission
   RecordedStep,  // of a recorded sequence, in its second run
+  Ranges,        // resident, with all resources in one buffer
+  CompiledRanges,
+  RecordedRanges,
 };
 struct PathName {
   Path path;
@@ -44,26 +49,33 @@ inline constexpr PathName kPaths[] = {
     {Path::DeviceBuffers, "device buffers", true, false},
     {Path::Step, "step of a submission", true, true},
     {Path::RecordedStep, "step of a recorded sequence", true, true},
+    {Path::Ranges, "ranges of one buffer", true, false},
+    {Path::CompiledRanges, "compiled, ranges of one buffer", true, false},
+    {Path::RecordedRanges, "recorded step on ranges of one buffer", true, true},
 };
 
 // The resources of a program in the order of their bindings, with the inputs in them and zeros in
-// the outputs, as a plain dispatch would begin. Freed at the end.
+// the outputs, as a plain dispatch would begin: in a buffer each, or all in one, where only the
+// size of an element aligns them and bytes that nobody may touch lie between them. Freed at the
+// end.
+enum class Layout : std::uint8_t { Separate, OneBuffer };
 class ResidentCopies {
  public:
-  ResidentCopies(Backend& backend, const ir::Program& program, std::span<const ByteSpan> inputs)
-      : backend_(backend) {
+  ResidentCopies(Backend& backend, const ir::Program& program, std::span<const ByteSpan> inputs,
+                 Layout layout = Layout::Separate)
+      : backend_(backend), layout_(layout) {
     std::size_t input = 0;
     std::size_t output = 0;
     for (const ir::BufferDecl& buffer : program.buffers()) {
       const ir::Role role = ir::role_of(buffer);
       if (role == ir::Role::Shared) continue;
-      Entry entry{.binding = buffer.binding};
-      const std::uint64_t declared = std::uint64_t{buffer.count} * ir::info(buffer.element).bytes;
+      const std::uint64_t element = ir::info(buffer.element).bytes;
+      Entry entry{.binding = buffer.binding, .element = element};
       const bool is_input = ir::takes_caller_bytes(role);
       if (is_input && input < inputs.size()) {
         entry.contents.assign(inputs[input].begin(), inputs[input].end());
       } else {
-        entry.contents.assign(declared, std::byte{0});
+        entry.contents.assign(buffer.count * element, std::byte{0});
       }
       if (is_input) ++input;
       if (ir::gives_result(role)) entry.output = output++;
@@ -71,6 +83,12 @@ class ResidentCopies {
     }
     std::ranges::stable_sort(entries_, {}, &Entry::binding);
     output_count_ = output;
+    for (Entry& entry : entries_) {
+      // One byte of a neighbour at least; no two resources begin alike.
+      entry.offset = (whole_ + 1 + entry.element - 1) / entry.element * entry.element;
+      whole_ = entry.offset + entry.contents.size();
+    }
+    ++whole_;
   }
   ResidentCopies(const ResidentCopies&) = delete;
   ResidentCopies& operator=(const ResidentCopies&) = delete;
@@ -81,20 +99,29 @@ class ResidentCopies {
   }
 
   Result<void> upload() {
-    std::vector<std::uint64_t> sizes;
-    for (const Entry& entry : entries_) sizes.push_back(entry.contents.size());
     if (handles_.empty()) {
+      std::vector<std::uint64_t> sizes;
+      for (const Entry& entry : entries_) sizes.push_back(entry.contents.size());
+      if (layout_ == Layout::OneBuffer) sizes = {whole_};
       auto handles = backend_.allocate_resident_many(sizes);
       if (!handles) return std::unexpected(std::move(handles.error()));
       handles_ = std::move(*handles);
     }
+    if (layout_ == Layout::OneBuffer) return backend_.upload_resident(handles_[0], in_one_buffer());
     std::vector<ResidentUpload> uploads;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       uploads.push_back({.buffer = handles_[i], .bytes = entries_[i].contents});
     }
     return backend_.upload_resident_many(uploads);
   }
-  const std::vector<ResidentHandle>& handles() const { return handles_; }
+  ResidentResources resources() const {
+    if (layout_ == Layout::Separate) return handles_;
+    ResidentResources ranges;
+    for (const Entry& entry : entries_) {
+      ranges.push_back({handles_[0], entry.offset, entry.contents.size()});
+    }
+    return ranges;
+  }
 
   std::vector<DeviceBuffer> device_buffers() const {
     std::vector<DeviceBuffer> buffers;
@@ -109,6 +136,20 @@ class ResidentCopies {
 
   Result<std::vector<Bytes>> results() const {
     std::vector<Bytes> outputs(output_count_);
+    if (layout_ == Layout::OneBuffer) {
+      auto all = backend_.download_resident(handles_[0]);
+      if (!all) return std::unexpected(std::move(all.error()));
+      Bytes untouched = in_one_buffer();
+      for (const Entry& entry : entries_) {
+        if (!entry.output) continue;
+        const auto begin = all->begin() + static_cast<std::ptrdiff_t>(entry.offset);
+        const auto end = begin + static_cast<std::ptrdiff_t>(entry.contents.size());
+        outputs[*entry.output].assign(begin, end);
+        std::copy(begin, end, untouched.begin() + static_cast<std::ptrdiff_t>(entry.offset));
+      }
+      CHECK_MESSAGE(*all == untouched, "bytes outside of the written ranges are touched");
+      return outputs;
+    }
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       auto bytes = backend_.download_resident(handles_[i]);
       if (!bytes) return std::unexpected(std::move(bytes.error()));
@@ -120,16 +161,28 @@ class ResidentCopies {
  private:
   struct Entry {
     std::uint32_t binding = 0;
+    std::uint64_t element = 1;
+    std::uint64_t offset = 0;  // in the one buffer
     Bytes contents{};
     std::optional<std::size_t> output{};
   };
+  Bytes in_one_buffer() const {
+    Bytes all(whole_, std::byte{0xA5});
+    for (const Entry& entry : entries_) {
+      std::ranges::copy(entry.contents, all.begin() + static_cast<std::ptrdiff_t>(entry.offset));
+    }
+    return all;
+  }
+
   Backend& backend_;
+  Layout layout_;
   std::vector<Entry> entries_;
   std::vector<ResidentHandle> handles_;
+  std::uint64_t whole_ = 0;
   std::size_t output_count_ = 0;
 };
 
-inline ResidentStep step_of(const ir::Program& program, std::vector<ResidentHandle> resources,
+inline ResidentStep step_of(const ir::Program& program, ResidentResources resources,
                             const DispatchConfig& config) {
   return {.program = program,
           .resources = std::move(resources),
@@ -148,18 +201,18 @@ namespace detail {
 
 inline Result<DispatchTiming> run_resident(Path path, Backend& backend, const ir::Program& program,
                                            ResidentCopies& copies, const DispatchConfig& config) {
-  if (path == Path::Resident) {
-    return backend.dispatch_resident_timed(program, copies.handles(), config);
+  if (path == Path::Resident || path == Path::Ranges) {
+    return backend.dispatch_resident_timed(program, copies.resources(), config);
   }
   if (path == Path::DeviceBuffers) {
     return backend.dispatch_device_buffers(program, copies.device_buffers(), config);
   }
-  if (path == Path::CompiledResident) {
+  if (path == Path::CompiledResident || path == Path::CompiledRanges) {
     auto pipeline = backend.compile(program, config);
     if (!pipeline) return std::unexpected(std::move(pipeline.error()));
-    return (*pipeline)->dispatch_resident(copies.handles());
+    return (*pipeline)->dispatch_resident(copies.resources());
   }
-  const ResidentStep step = step_of(program, copies.handles(), config);
+  const ResidentStep step = step_of(program, copies.resources(), config);
   std::vector<Bytes> nothing;
   if (path == Path::Step) {
     return backend.submit_resident({.prefix = {&step, 1}}, nothing, submission_of(config));
@@ -210,8 +263,13 @@ inline Result<PathRun> run_path(Path path, Backend& backend, const ir::Program& 
     case Path::CompiledResident:
     case Path::DeviceBuffers:
     case Path::Step:
-    case Path::RecordedStep: {
-      ResidentCopies copies(backend, program, inputs);
+    case Path::RecordedStep:
+    case Path::Ranges:
+    case Path::CompiledRanges:
+    case Path::RecordedRanges: {
+      const bool in_one = path >= Path::Ranges;
+      ResidentCopies copies(backend, program, inputs,
+                            in_one ? Layout::OneBuffer : Layout::Separate);
       if (auto there = copies.upload(); !there) return std::unexpected(std::move(there.error()));
       timing = detail::run_resident(path, backend, program, copies, config);
       if (!timing) break;

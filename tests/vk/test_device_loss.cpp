@@ -410,12 +410,13 @@ TEST_CASE("wherever Vulkan says it, a loss is an error of that call") {
       const auto recorded = must(holder.backend->record_resident({.prefix = steps}));
       lost_in("run_into", [&] { return recorded->run_into(outputs); });
       steps = resident();
-      lost_in("fill",
-              [&] { return holder.backend->fill_resident(steps[0].resources[0], std::byte{1}); });
+      lost_in("fill", [&] {
+        return holder.backend->fill_resident(steps[0].resources[0].buffer, std::byte{1});
+      });
       if (mask == "-in_place_memory") {
         steps = resident();
         lost_in("download",
-                [&] { return holder.backend->download_resident(steps[0].resources[0]); });
+                [&] { return holder.backend->download_resident(steps[0].resources[0].buffer); });
       }
     }
   }

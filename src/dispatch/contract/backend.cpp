@@ -15,6 +15,10 @@ SubmissionConfig submission_config(const DispatchConfig& config) {
   return {.timeout = config.timeout, .profile = config.profile, .label = config.label};
 }
 
+std::vector<ResidentResource> whole_buffers(std::span<const ResidentHandle> handles) {
+  return {handles.begin(), handles.end()};
+}
+
 Result<void> without_value(Result<DispatchTiming> timing) {
   if (!timing) return std::unexpected(std::move(timing.error()));
   return {};
@@ -136,19 +140,35 @@ Result<void> Backend::download_resident_range_into(ResidentHandle buffer, std::u
 }
 
 Result<void> Backend::dispatch_resident(const ir::Program& program,
-                                        std::span<const ResidentHandle> resources,
+                                        std::span<const ResidentResource> resources,
                                         const DispatchConfig& config) {
   return base::guarded(
       [&]() -> Result<void> { return without_value(run_resident(program, resources, config)); });
+}
+
+Result<void> Backend::dispatch_resident(const ir::Program& program,
+                                        std::span<const ResidentHandle> resources,
+                                        const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<void> {
+    return dispatch_resident(program, whole_buffers(resources), config);
+  });
+}
+
+Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
+                                                        std::span<const ResidentResource> resources,
+                                                        const DispatchConfig& config) {
+  return base::guarded([&]() -> Result<DispatchTiming> {
+    DispatchConfig timed = config;
+    timed.profile = true;
+    return run_resident(program, resources, timed);
+  });
 }
 
 Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& program,
                                                         std::span<const ResidentHandle> resources,
                                                         const DispatchConfig& config) {
   return base::guarded([&]() -> Result<DispatchTiming> {
-    DispatchConfig timed = config;
-    timed.profile = true;
-    return run_resident(program, resources, timed);
+    return dispatch_resident_timed(program, whole_buffers(resources), config);
   });
 }
 
@@ -158,7 +178,7 @@ Result<void> Backend::check_resident_config(const ir::Program& program,
 }
 
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
-                                             std::span<const ResidentHandle> resources,
+                                             std::span<const ResidentResource> resources,
                                              const DispatchConfig& config) {
   FELSITE_CHECK(check_resident_config(program, config));
   if (dispatch::manages_iterations(program, config)) {
@@ -233,6 +253,12 @@ Result<std::vector<Bytes>> CompiledPipeline::dispatch(const std::vector<Bytes>& 
     FELSITE_CHECK(dispatch_borrowed_into(spans, outputs));
     return outputs;
   });
+}
+
+Result<DispatchTiming> CompiledPipeline::dispatch_resident(
+    std::span<const ResidentHandle> resources) {
+  return base::guarded(
+      [&]() -> Result<DispatchTiming> { return dispatch_resident(whole_buffers(resources)); });
 }
 
 Result<std::vector<Bytes>> PendingDispatch::wait() {

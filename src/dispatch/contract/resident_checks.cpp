@@ -13,6 +13,19 @@ namespace {
 
 using base::bad_inputs;
 
+Result<void> check_resource_count(const ir::Program& program, std::span<const ir::BufferId> order,
+                                  std::size_t given) {
+  if (given == order.size()) return {};
+  std::string names;
+  for (const ir::BufferId id : order) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", program.buffer(id).name);
+  }
+  return std::unexpected(
+      bad_inputs(fmt::format("The program binds {} resources, {} were given.", order.size(), given),
+                 fmt::format("give these, in this order: {}.", names.empty() ? "none" : names),
+                 program.name()));
+}
+
 bool may_change(const ir::BufferDecl& buffer) {
   return buffer.access == ir::Access::ReadWrite || buffer.access == ir::Access::WriteOnly;
 }
@@ -27,7 +40,7 @@ Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view ba
       "give a buffer that this backend allocated."));
 }
 
-ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
+ResidentStep step_of(const ir::Program& program, std::span<const ResidentResource> resources,
                      const DispatchConfig& config) {
   return {.program = program,
           .resources = {resources.begin(), resources.end()},
@@ -125,19 +138,35 @@ std::vector<ir::BufferId> resource_order(const ir::Program& program) {
   return order;
 }
 
+Result<std::vector<ByteRange>> resolve_resources(const ir::Program& program,
+                                                 std::span<const ResidentResource> resources,
+                                                 std::span<const std::uint64_t> sizes) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  FELSITE_CHECK(check_resource_count(program, order, resources.size()));
+  std::vector<ByteRange> ranges;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const ir::BufferDecl& buffer = program.buffer(order[i]);
+    auto range = resolve_range(resources[i].offset, resources[i].length, sizes[i]);
+    if (!range)
+      return std::unexpected(base::with_program(std::move(range.error()), program.name()));
+    const std::uint64_t element = info(buffer.element).bytes;
+    if (range->offset % element != 0) {
+      return std::unexpected(bad_inputs(
+          fmt::format(
+              "The range bound as `{}` begins at byte {}, inside of an element of {} bytes.",
+              buffer.name, range->offset, element),
+          fmt::format("begin at a multiple of {}.", element), program.name()));
+    }
+    if (buffer.count != 0) range->length = std::min(range->length, buffer.count * element);
+    ranges.push_back(*range);
+  }
+  return ranges;
+}
+
 Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const std::uint64_t> sizes,
                                    const DispatchConfig& config) {
   const std::vector<ir::BufferId> order = resource_order(program);
-  if (sizes.size() != order.size()) {
-    std::string names;
-    for (const ir::BufferId id : order) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", program.buffer(id).name);
-    }
-    return std::unexpected(bad_inputs(
-        fmt::format("The program binds {} resources, {} were given.", order.size(), sizes.size()),
-        fmt::format("give these, in this order: {}.", names.empty() ? "none" : names),
-        program.name()));
-  }
+  FELSITE_CHECK(check_resource_count(program, order, sizes.size()));
   std::vector<std::uint64_t> by_buffer(program.buffers().size());
   for (std::size_t i = 0; i < order.size(); ++i) by_buffer[order[i]] = sizes[i];
   std::vector<std::uint64_t> input_sizes;
@@ -147,37 +176,45 @@ Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const s
     if (takes_caller_bytes(role)) input_sizes.push_back(by_buffer[id]);
     const std::uint64_t declared = std::uint64_t{buffer.count} * info(buffer.element).bytes;
     if (role == ir::Role::Output && by_buffer[id] != declared) {
-      return std::unexpected(
-          bad_inputs(fmt::format("Buffer `{}` takes {} bytes, its resource has {}.", buffer.name,
-                                 declared, by_buffer[id]),
-                     fmt::format("bind a resource of {} bytes.", declared), program.name()));
+      return std::unexpected(bad_inputs(
+          fmt::format("Buffer `{}` takes {} bytes, its resource has {}.", buffer.name, declared,
+                      by_buffer[id]),
+          fmt::format("bind a resource of at least {} bytes.", declared), program.name()));
     }
   }
   return plan_bindings(program, input_sizes, config);
 }
 
 std::vector<ResidentHandle> changed_resources(const ir::Program& program,
-                                              std::span<const ResidentHandle> resources) {
+                                              std::span<const ResidentResource> resources) {
   const std::vector<ir::BufferId> order = resource_order(program);
   std::vector<ResidentHandle> changed;
   for (std::size_t i = 0; i < std::min(order.size(), resources.size()); ++i) {
-    if (may_change(program.buffer(order[i]))) changed.push_back(resources[i]);
+    if (may_change(program.buffer(order[i]))) changed.push_back(resources[i].buffer);
   }
   return changed;
 }
 
-Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentHandle> resources) {
+Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentResource> resources,
+                            std::span<const ByteRange> ranges) {
   const std::vector<ir::BufferId> order = resource_order(program);
-  const std::size_t count = std::min(order.size(), resources.size());
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (!may_change(program.buffer(order[i]))) continue;
-    for (std::size_t other = 0; other < count; ++other) {
-      if (other == i || !(resources[other] == resources[i])) continue;
-      return std::unexpected(bad_inputs(
-          fmt::format("One resource is bound as `{}` and as `{}`, and the program may "
-                      "change it.",
-                      program.buffer(order[i]).name, program.buffer(order[other]).name),
-          "bind a resource of its own to each buffer that the program changes.", program.name()));
+    for (std::size_t other = 0; other < ranges.size(); ++other) {
+      if (other == i || !(resources[other].buffer == resources[i].buffer)) continue;
+      const ByteRange& a = ranges[i];
+      const ByteRange& b = ranges[other];
+      const std::uint64_t begin = std::max(a.offset, b.offset);
+      const std::uint64_t end = std::min(a.offset + a.length, b.offset + b.length);
+      if (begin >= end) continue;
+      return std::unexpected(
+          bad_inputs(fmt::format("Bytes {} to {} of one resource are bound as `{}` and as `{}`, "
+                                 "and the program may change them.",
+                                 begin, end - 1, program.buffer(order[i]).name,
+                                 program.buffer(order[other]).name),
+                     "bind a resource of its own, or a range of its own, to each buffer that the "
+                     "program changes.",
+                     program.name()));
     }
   }
   return {};

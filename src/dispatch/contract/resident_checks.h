@@ -14,7 +14,7 @@ namespace felsite::dispatch {
 Result<void> check_device_buffer(const DeviceBuffer& buffer, std::string_view backend);
 
 // Converts a program with its configuration into a step, and back. A step has no iterations.
-ResidentStep step_of(const ir::Program& program, std::span<const ResidentHandle> resources,
+ResidentStep step_of(const ir::Program& program, std::span<const ResidentResource> resources,
                      const DispatchConfig& config);
 DispatchConfig config_of(const ResidentStep& step);
 
@@ -44,15 +44,24 @@ Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
 // The program's buffers that take a resource, in the order of their bindings.
 std::vector<ir::BufferId> resource_order(const ir::Program& program);
 
-// The bindings of resources with these sizes, in that order. Outputs must have the declared size.
+// The bytes of each resource that the program sees. `sizes`: those of the resident buffers that the
+// resources are ranges of. BadInputs for a range that is outside of its buffer, too small, or
+// begins inside an element.
+Result<std::vector<ByteRange>> resolve_resources(const ir::Program& program,
+                                                 std::span<const ResidentResource> resources,
+                                                 std::span<const std::uint64_t> sizes);
+
+// The bindings of resources of which the program sees so many bytes, in that order.
 Result<BindingPlan> plan_resources(const ir::Program& program, std::span<const std::uint64_t> sizes,
                                    const DispatchConfig& config = {});
 
 // The resources that the program may change.
 std::vector<ResidentHandle> changed_resources(const ir::Program& program,
-                                              std::span<const ResidentHandle> resources);
+                                              std::span<const ResidentResource> resources);
 
-// A resource that the program changes must not be bound twice.
-Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentHandle> resources);
+// No byte that the program may change lies in two resources. `ranges`: as resolve_resources gives
+// them.
+Result<void> check_aliasing(const ir::Program& program, std::span<const ResidentResource> resources,
+                            std::span<const ByteRange> ranges);
 
 }  // namespace felsite::dispatch

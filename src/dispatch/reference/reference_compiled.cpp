@@ -43,7 +43,7 @@ class ReferencePipeline final : public CompiledPipeline {
     });
   }
 
-  Result<DispatchTiming> dispatch_resident(std::span<const ResidentHandle> resources) override {
+  Result<DispatchTiming> dispatch_resident(std::span<const ResidentResource> resources) override {
     return link_.call([&](Reference& backend) {
       return backend.dispatch_resident_timed(program_, resources, config_);
     });

@@ -36,14 +36,16 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
 
   std::vector<std::shared_ptr<HostBuffer>> resources;
   std::vector<std::uint64_t> sizes;
-  for (const ResidentHandle& handle : step.resources) {
-    FELSITE_TRY(auto buffer, memory.find(handle));
+  for (const ResidentResource& resource : step.resources) {
+    FELSITE_TRY(auto buffer, memory.find(resource.buffer));
     sizes.push_back(buffer->bytes.size());
     resources.push_back(std::move(buffer));
   }
+  FELSITE_TRY(const auto ranges, resolve_resources(program, step.resources, sizes));
+  for (std::size_t i = 0; i < ranges.size(); ++i) sizes[i] = ranges[i].length;
   FELSITE_TRY(auto plan, plan_resources(program, sizes, ready.config));
   ready.plan = std::move(plan);
-  FELSITE_CHECK(check_aliasing(program, step.resources));
+  FELSITE_CHECK(check_aliasing(program, step.resources, ranges));
   for (const ResidentHandle& handle : changed_resources(program, step.resources)) {
     FELSITE_CHECK(memory.find_writable(handle));
   }
@@ -53,7 +55,11 @@ Result<HostStep> prepare_step(const ResidentStep& step, const HostMemory& memory
   FELSITE_CHECK(plan_grid(program, ready.plan, ready.config, indirect));
   ready.buffers.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = resource_order(program);
-  for (std::size_t i = 0; i < order.size(); ++i) ready.buffers[order[i]] = resources[i];
+  ready.offsets.resize(program.buffers().size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    ready.buffers[order[i]] = resources[i];
+    ready.offsets[order[i]] = ranges[i].offset;
+  }
   return ready;
 }
 
@@ -82,10 +88,13 @@ Result<void> run_step(const HostStep& step, reference::RunOptions& options,
   const ir::Program& program = step.interpreter->program();
   std::vector<reference::BufferView> views;
   for (ir::BufferId id = 0; id < step.buffers.size(); ++id) {
-    std::byte* const data = step.buffers[id] ? step.buffers[id]->bytes.data() : nullptr;
+    std::byte* data = nullptr;
+    if (step.buffers[id]) data = step.buffers[id]->bytes.data() + step.offsets[id];
     views.push_back({.data = data, .count = step.plan.buffers[id].count});
   }
-  const auto contents = [&](ir::BufferId id) { return ByteSpan(step.buffers[id]->bytes); };
+  const auto contents = [&](ir::BufferId id) {
+    return ByteSpan(views[id].data, step.plan.buffers[id].bytes);
+  };
   FELSITE_TRY(auto grid,
               plan_grid(program, step.plan, step.config, indirect_grid(program, contents)));
   options.grid = grid;

@@ -27,6 +27,7 @@ struct HostRead {
 struct HostStep {
   std::shared_ptr<const reference::Interpreter> interpreter;
   std::vector<std::shared_ptr<HostBuffer>> buffers;  // by BufferId; none for workgroup memory
+  std::vector<std::uint64_t> offsets;                // of the bound ranges, by BufferId
   BindingPlan plan;
   DispatchConfig config;
 };

@@ -18,6 +18,8 @@ constexpr std::array<KernelText, kGridKernelCount> kTexts{{
     {GridKernel::Compare, kernels::compare},
     {GridKernel::Any, kernels::any},
     {GridKernel::Clear, kernels::clear},
+    {GridKernel::CopyWords, kernels::copy_words},
+    {GridKernel::CopyBytes, kernels::copy_bytes},
     {GridKernel::Gate, kernels::gate},
     {GridKernel::Advance, kernels::advance},
     {GridKernel::NextSegment, kernels::next_segment},

@@ -15,6 +15,8 @@ enum class GridKernel : std::uint8_t {
   Compare,
   Any,
   Clear,
+  CopyWords,
+  CopyBytes,
   Gate,
   Advance,
   NextSegment,

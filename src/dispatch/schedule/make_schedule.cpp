@@ -84,6 +84,12 @@ Result<void> write_resident(ScheduleWriter& writer) {
   return walk ? write_iterations(writer, std::move(*walk)) : write_device_walk(writer);
 }
 
+Result<void> write_form(ScheduleWriter& writer, const DeviceProfile& device) {
+  const Route route = writer.out().route.route;
+  if (route == Route::Plain) return write_plain(writer, device);
+  return route == Route::OneWorkgroup ? write_one_workgroup(writer) : write_resident(writer);
+}
+
 // Only one iteration without grid barriers can have a grid that the device reads.
 Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile& device) {
   if (request.grid) {
@@ -130,13 +136,11 @@ Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& devic
     case Route::HostSplit:
       break;
     case Route::Plain:
-      FELSITE_CHECK(write_plain(writer, device));
-      break;
     case Route::Resident:
-      FELSITE_CHECK(write_resident(writer));
-      break;
     case Route::OneWorkgroup:
-      FELSITE_CHECK(write_one_workgroup(writer));
+      FELSITE_CHECK(writer.copy_ranges_in());
+      FELSITE_CHECK(write_form(writer, device));
+      FELSITE_CHECK(writer.copy_ranges_out());
       break;
   }
   FELSITE_CHECK(check_memory(writer.out(), request, device));

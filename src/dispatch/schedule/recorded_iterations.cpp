@@ -228,7 +228,7 @@ class Iterations {
     outcome.left = place(kLast);
     if (!flag_) return;
     outcome.flag = flag_place(kLast);
-    outcome.flag_buffer = writer_.buffer_of(*flag_);
+    outcome.flag_buffer = writer_.callers_buffer(*flag_);
   }
 
   static void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {

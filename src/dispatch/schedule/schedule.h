@@ -116,11 +116,23 @@ struct Schedule {
   std::optional<IterationOutcome> outcome;  // absent: one iteration of one kernel
 };
 
+// Kernels can be bound to memory from multiples of it on.
+std::uint64_t binding_alignment(const DeviceProfile& device);
+
+// Where a caller's range lies in the memory that is bound for it.
+struct RangePlace {
+  // Bytes of that memory before the range, because devices bind memory only from certain places on.
+  std::uint64_t start = 0;
+  // The word in which the range ends also holds bytes that are not the range's.
+  bool shares_last_word = false;
+};
+
 struct ScheduleRequest {
   const ir::ValidProgram& program;  // with the workgroup size and float mode that run
   const DispatchConfig& config;
   std::span<const std::uint64_t> counts;  // elements by BufferId
   std::span<const std::uint64_t> bytes;   // by BufferId; 0 for workgroup memory
+  std::span<const RangePlace> places{};   // by BufferId; empty: the bound memory is the range
   // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
   std::optional<Extent3> grid{};
   bool fresh_outputs = false;  // they are zeroed before the run

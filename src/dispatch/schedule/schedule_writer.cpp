@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/align.h"
 #include "base/try.h"
 #include "dispatch/schedule/kept_sizes.h"
 
@@ -16,7 +17,15 @@ namespace {
 // A profile states 0 where it does not know.
 std::uint64_t or_unlimited(std::uint64_t bytes) { return bytes != 0 ? bytes : UINT64_MAX; }
 
+RangePlace place_of(const ScheduleRequest& request, BufferId id) {
+  return request.places.empty() ? RangePlace{} : request.places[id];
+}
+
 }  // namespace
+
+std::uint64_t binding_alignment(const DeviceProfile& device) {
+  return std::max<std::uint64_t>(device.storage_offset_alignment, 16);
+}
 
 ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfile& device,
                                RouteChoice route)
@@ -28,13 +37,13 @@ ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfi
               .binding = or_unlimited(device.max_storage_buffer_bytes)} {
   out_.route = std::move(route);
   for (BufferId id = 0; id < request.program.buffers().size(); ++id) {
-    out_.buffers.push_back({.bytes = request.bytes[id], .name = request.program.buffer(id).name});
+    out_.buffers.push_back({.bytes = place_of(request, id).start + request.bytes[id],
+                            .name = request.program.buffer(id).name});
   }
+  copies_.resize(request.program.buffers().size());
 }
 
-std::uint64_t ScheduleWriter::alignment() const {
-  return std::max<std::uint64_t>(device_.storage_offset_alignment, 16);
-}
+std::uint64_t ScheduleWriter::alignment() const { return binding_alignment(device_); }
 
 std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
   // A good part of a second on most devices.
@@ -95,9 +104,60 @@ BufferRef ScheduleWriter::add_buffer(PlannedBuffer::Kind kind, std::uint64_t byt
   return {number, 0, bytes};
 }
 
-BufferRef ScheduleWriter::buffer_of(BufferId id) const {
+BufferRef ScheduleWriter::callers_buffer(BufferId id) const {
   if (request_.program.buffer(id).access == ir::Access::Workgroup) return {};
-  return {id, 0, request_.bytes[id]};
+  return {id, place_of(request_, id).start, request_.bytes[id]};
+}
+
+BufferRef ScheduleWriter::buffer_of(BufferId id) const {
+  BufferRef ref = callers_buffer(id);
+  if (copies_[id].buffer == BufferRef::kUnbound) return ref;
+  ref.buffer = copies_[id].buffer;
+  ref.offset = 0;
+  return ref;
+}
+
+Result<ScheduledStep> ScheduleWriter::copy_step(BufferId id, bool is_in) {
+  // Narrow elements may begin and end inside of a word.
+  const std::uint64_t unit = ir::info(request_.program.buffer(id).element).bytes < 4 ? 1 : 4;
+  const BufferRef range = callers_buffer(id);
+  const auto start = static_cast<std::uint32_t>(range.offset / unit);
+  const auto count = static_cast<std::uint32_t>(range.bytes / unit);
+  const BufferRef memory{id, 0, range.offset + range.bytes};
+  const BufferRef copy{copies_[id].buffer, 0, range.bytes};
+  const std::array<std::uint32_t, 3> parameters{is_in ? start : 0, is_in ? 0 : start, count};
+  return runtime_step(unit == 1 ? GridKernel::CopyBytes : GridKernel::CopyWords,
+                      {is_in ? memory : copy, is_in ? copy : memory}, count, parameters);
+}
+
+Result<void> ScheduleWriter::copy_ranges_in() {
+  for (BufferId id = 0; id < request_.program.buffers().size(); ++id) {
+    const RangePlace place = place_of(request_, id);
+    // A range without bytes can be bound anywhere.
+    if (request_.bytes[id] == 0 || (place.start == 0 && !place.shares_last_word)) continue;
+    const std::uint64_t bytes = base::align_up(request_.bytes[id], 4);
+    copies_[id] = add_buffer(PlannedBuffer::Kind::Device, bytes,
+                             fmt::format("range of {}", request_.program.buffer(id).name));
+    if (bytes != request_.bytes[id]) {
+      // Past the end of a buffer kernels read zeros, in its last word too.
+      FELSITE_TRY(auto clear, runtime_step(GridKernel::Clear, {copies_[id]}, bytes / 4));
+      out_.prefix.push_back(std::move(clear));
+    }
+    FELSITE_TRY(auto copy, copy_step(id, /*is_in=*/true));
+    out_.prefix.push_back(std::move(copy));
+  }
+  return {};
+}
+
+Result<void> ScheduleWriter::copy_ranges_out() {
+  for (const BufferId id : changed_buffers(request_.program)) {
+    if (copies_[id].buffer == BufferRef::kUnbound) continue;
+    FELSITE_TRY(auto copy, copy_step(id, /*is_in=*/false));
+    // Whether the repeated steps run at all is known only later.
+    if (!out_.repeated.empty()) out_.repeated.push_back(copy);
+    out_.prefix.push_back(std::move(copy));
+  }
+  return {};
 }
 
 BufferRef ScheduleWriter::words_of(BufferId id) const {
@@ -211,7 +271,10 @@ Result<ScheduledStep> ScheduleWriter::runtime_step(GridKernel which, std::vector
   }
   step.buffers = std::move(buffers);
   if (has_parameters) step.buffers.insert(step.buffers.begin(), BufferRef{});
-  for (const BufferRef& buffer : step.buffers) step.counts.push_back(buffer.bytes / 4);
+  for (BufferId id = 0; id < step.buffers.size(); ++id) {
+    const std::uint64_t element = ir::info(program->buffer(id).element).bytes;
+    step.counts.push_back(step.buffers[id].bytes / element);
+  }
   step.supplied.assign(parameters.begin(), parameters.end());
   return step;
 }

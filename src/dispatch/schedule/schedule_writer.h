@@ -41,6 +41,10 @@ class ScheduleWriter {
   Result<void> cut(Cut cut);
   // Without steps: what to compile.
   void add_segment_kernels();
+  // A range that no device can bind, or that ends in a word of others, is copied: kernels work on
+  // the copy. Steps before all others, and steps after them, which copy back what may have changed.
+  Result<void> copy_ranges_in();
+  Result<void> copy_ranges_out();
   // Plans the spills, the other kept memory and the copies for comparisons.
   Result<void> add_kept();
 
@@ -52,6 +56,8 @@ class ScheduleWriter {
   // Whole words, with padding that never changes.
   BufferRef words_of(ir::BufferId id) const;
   BufferRef buffer_of(ir::BufferId id) const;
+  // The caller's own memory, which buffer_of may have replaced by a copy.
+  BufferRef callers_buffer(ir::BufferId id) const;
   std::uint32_t add_kernel(ScheduledKernel kernel);
   void begin_with(const BufferRef& target, std::vector<std::uint32_t> words);
 
@@ -75,6 +81,7 @@ class ScheduleWriter {
   Schedule take() { return std::move(out_); }
 
  private:
+  Result<ScheduledStep> copy_step(ir::BufferId id, bool is_in);
   BufferRef ref_of(const SegmentBuffer& buffer, const IterationBuffers& iteration) const;
   std::uint32_t kernel_of(std::uint32_t number, bool with_parameters);
 
@@ -86,6 +93,7 @@ class ScheduleWriter {
   Schedule out_;
   GridSyncPlan plan_;
   bool is_whole_ = false;
+  std::vector<BufferRef> copies_;  // by BufferId; unbound for ranges that are bound themselves
   std::vector<BufferRef> spills_;  // by number
   BufferRef workgroup_spill_;
   std::vector<BufferRef> kept_;     // by BufferId
