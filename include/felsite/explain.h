@@ -109,7 +109,8 @@ struct ExplainedHazard {
 };
 std::string_view to_string(ExplainedHazard::Kind kind);  // RAW, WAR, WAW
 
-// A barrier that the resident form places between two launches because their accesses conflict.
+// A barrier that the schedule has between two launches, and the accesses of segments that it
+// orders. There are none where only words of the runtime itself are in conflict.
 struct ExplainedBarrier {
   std::uint32_t after = 0;  // a segment
   std::uint32_t before = 0;
@@ -168,6 +169,10 @@ struct Explanation {
   std::uint32_t group_words = 0;  // of one workgroup
   ByteCount kept;                 // everything that is kept across barriers
   std::vector<ExplainedBarrier> barriers;
+  // What runs, line by line: buffers, kernels, steps with the barriers between them, and what is
+  // read afterwards. Unknown inputs are taken to be large. Empty where the host takes turns with
+  // the device, or the backend has grid barriers.
+  std::vector<std::string> schedule;
   ExplainedConvergence convergence;
   ExplainedTraffic traffic;
   std::vector<ExplainedLine> source;

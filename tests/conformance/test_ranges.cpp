@@ -39,9 +39,9 @@ TEST_CASE("ranges: every alignment and length of every element size") {
     std::uint64_t bytes;
   } types[] = {{"u8", 1}, {"u16", 2}, {"u32", 4}, {"u64", 8}};
   for (const auto& type : types) {
-    const ir::Program program = valid_program(
-        "program fill workgroup(4) { readwrite y: " + std::string(type.type) +
-        "[]; let i = invocation.x; if i < len(y) { y[i] = ~y[i]; } }");
+    const ir::Program program =
+        valid_program("program fill workgroup(4) { readwrite y: " + std::string(type.type) +
+                      "[]; let i = invocation.x; if i < len(y) { y[i] = ~y[i]; } }");
     for (const std::uint64_t count : {0u, 1u, 3u, 4u, 5u, 9u}) {
       for (std::uint64_t first = 0; first < 20; ++first) {
         const std::uint64_t offset = first * type.bytes;
@@ -70,8 +70,8 @@ TEST_CASE("ranges: both sides of the alignments that devices ask for") {
     const OnDevice buffer(words);
     const std::uint64_t from = offset + 2048;
     must(tested().dispatch_resident(
-        program, std::vector<ResidentResource>{{buffer.handle(), from, 40},
-                                               {buffer.handle(), offset, 40}}));
+        program,
+        std::vector<ResidentResource>{{buffer.handle(), from, 40}, {buffer.handle(), offset, 40}}));
     for (std::size_t i = 0; i < 10; ++i) words[offset / 4 + i] = 14;
     CHECK(buffer.words() == words);
   }
@@ -95,7 +95,8 @@ TEST_CASE("ranges: a larger range than declared is seen as declared") {
   const OnDevice seen(Words(2, 1));
   const ir::Program program = valid_program(
       "program declared workgroup(1) { readwrite y: u32[3]; readwrite seen: u32[2];"
-      " let past = seen[0]; seen[0] = y[2]; seen[1] = y[past + 2]; y[past + 2] = 5; y[1] = len(y); }");
+      " let past = seen[0]; seen[0] = y[2]; seen[1] = y[past + 2]; y[past + 2] = 5; y[1] = len(y); "
+      "}");
   for (const ResidentResource& larger :
        {ResidentResource{buffer.handle()}, ResidentResource{buffer.handle(), 0, 40}}) {
     must(tested().upload_resident(buffer.handle(), bytes_of(Words(16, 9))));
@@ -142,7 +143,8 @@ TEST_CASE("ranges: a recorded sequence passes bytes from range to range") {
   const OnDevice buffer(words);
   std::vector<ResidentStep> steps;
   for (std::uint32_t i = 0; i < 30; ++i) {
-    steps.push_back(step(kAdd, {{buffer.handle(), i * 4ull, 4}, {buffer.handle(), i * 4ull + 4, 4}}));
+    steps.push_back(
+        step(kAdd, {{buffer.handle(), i * 4ull, 4}, {buffer.handle(), i * 4ull + 4, 4}}));
     words[i + 1] += words[i];
   }
   std::vector<Bytes> outputs;

@@ -244,7 +244,7 @@ TEST_CASE("what is not known is a formula, and the assumption is stated") {
   CHECK(!e.traffic.resident_up.bytes);
   CHECK(e.traffic.resident_up.formula == "4·len(a) + 4·len(b) + 4·len(c)");
   CHECK(e.traffic.resident_down.bytes == std::nullopt);
-  REQUIRE(e.assumptions.size() == 2);  // any of them may be the largest
+  REQUIRE(e.assumptions.size() == 3);  // any of them may be the largest
   CHECK(e.assumptions[0].starts_with("The sizes of `a`, `c` are not known"));
   CHECK(!e.grid);
   CHECK(e.grid_reason == "for the largest storage buffer, whose size is not known");
@@ -257,7 +257,7 @@ TEST_CASE("what is not known is a formula, and the assumption is stated") {
       " gridsync; x[i ^ 1] = v; }");
   CHECK(!open.grid);
   CHECK(open.route == "resident");
-  CHECK(open.assumptions.size() == 2);
+  CHECK(open.assumptions.size() == 3);
   REQUIRE(open.notes.size() == 1);
   CHECK(open.notes[0].starts_with("On a grid of one workgroup the route is one workgroup."));
   CHECK(open.kept.formula == "4·invocations");
@@ -356,4 +356,32 @@ TEST_CASE("a hundred segments are written in every form") {
   CHECK(to_text(e).size() > 1000);
   CHECK(to_json(e).size() > 1000);
   CHECK(to_html(e).size() > 1000);
+}
+
+TEST_CASE("the schedule is shown with the barriers between its steps") {
+  const Explanation e = explained(kThree, {.grid_sync = GridSync::Resident}, sizes({32, 32, 32}));
+  std::vector<std::string> steps;
+  for (const std::string& line : e.schedule) {
+    if (line.starts_with("  k") || line.starts_with("  --")) steps.push_back(line.substr(2, 10));
+  }
+  // Three kernels, and then their steps.
+  CHECK(steps == std::vector<std::string>{"k0 three_s", "k1 three_s", "k2 three_s", "k0 three s",
+                                          "-- barrier", "k1 three s", "-- barrier", "k2 three s"});
+  CHECK(to_text(e).contains("\nschedule\n  route: resident."));
+  CHECK(to_json(e).contains("\"  -- barrier: compute to compute\""));
+  CHECK(to_html(e).contains("<h2>Schedule</h2>"));
+  CHECK(
+      explained(kThree, {.grid_sync = GridSync::HostSplit}, sizes({32, 32, 32})).schedule.empty());
+}
+
+TEST_CASE("what the schedule is too large for is an error, as of the dispatch") {
+  DeviceProfile device = small_device();
+  device.memory_bytes = 1000;
+  const auto result =
+      explain(test::parsed("program p workgroup(4) { readwrite x: u32[]; let i = invocation.x;"
+                           " let v = atomic_add(x[0], 1); gridsync; x[i] = v; }"),
+              {.grid_sync = GridSync::Resident}, sizes({4096}), device);
+  REQUIRE(!result);
+  CHECK(result.error().code == ErrorCode::DeviceOutOfMemory);
+  CHECK(result.error().context.program == "p");
 }

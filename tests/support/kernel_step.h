@@ -21,6 +21,11 @@ inline Result<vk::KernelStep> kernel_step(vk::Engine& engine, const ir::ValidPro
       !dispatch::fits_one_dispatch(grid, engine.device().snapshot().limits.workgroup_count);
   FELSITE_TRY(auto kernel, engine.pipelines().get(program, in_parts));
   FELSITE_TRY(auto step, vk::make_kernel_step(std::move(kernel), counts, buffers, grid));
+  for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+    vk::BufferSlice slice = step.buffers[i];
+    slice.bytes = vk::bound_bytes(slice, step.kernel->kernel);
+    step.accesses.push_back({std::move(slice), step.kernel->kernel.buffers[i].written});
+  }
   step.name = program.name();
   step.caller_step = 0;
   return step;

@@ -53,6 +53,7 @@ Result<void> BoundKernel::make_recording(const Launch& launch) {
     FELSITE_TRY(auto buffer, context_->memory.make(Place::Control, step.buffers[i].bytes,
                                                    {step.name, kernel->program.buffer(id).name}));
     step.buffers[i].buffer = buffer;
+    step.accesses.push_back({step.buffers[i], kernel->kernel.buffers[i].written});
     buffers_.push_back(std::move(buffer));
   }
   Sequence sequence;

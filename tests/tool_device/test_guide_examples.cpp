@@ -85,6 +85,14 @@ Result<Bytes> with_static_table(Backend& backend, const ir::Program& program, co
   return backend.download_resident(x);
 }
 
+Result<Bytes> on_parts(Backend& backend, const ir::Program& program, ResidentHandle pool) {
+  // clang-format off
+  const std::array<ResidentResource, 2> parts{{{pool, 0, 4}, {pool, 4, 8}}};
+  if (auto done = backend.dispatch_resident(program, parts); !done) return std::unexpected(done.error());
+  // clang-format on
+  return backend.download_resident(pool);
+}
+
 Result<Bytes> in_flight(Backend& backend, const ir::Program& program, const Bytes& table) {
   // clang-format off
   std::vector<std::unique_ptr<PendingDispatch>> pending;
@@ -168,6 +176,10 @@ TEST_CASE("the examples of the guide run") {
   REQUIRE(backend.upload_resident(*x, bytes_of({1, 2})).has_value());
   CHECK(repeated(backend, program, *a, *x) == bytes_of({59049, 2 * 59049}));
   CHECK(with_static_table(backend, program, table, *x) == bytes_of({3 * 59049, 6 * 59049}));
+  const auto pool = backend.allocate_resident(12);
+  REQUIRE(pool.has_value());
+  REQUIRE(backend.upload_resident(*pool, bytes_of({3, 4, 5})).has_value());
+  CHECK(on_parts(backend, program, *pool) == bytes_of({3, 12, 15}));
   CHECK(in_flight(backend, program, table) == bytes_of({9, 12}));
   const std::array<ResidentHandle, 2> resources{*a, *x};
   CHECK(recovering(backend, program, resources).has_value());

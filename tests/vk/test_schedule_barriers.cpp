@@ -5,6 +5,7 @@
 #include <array>
 
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/schedule/step_accesses.h"
 #include "support/hazard_oracle.h"
 #include "vk/backend_on_device.h"
 #include "vk/record/sequence_layout.h"
@@ -46,6 +47,7 @@ const char* const kWay = R"(program way workgroup(8) {
 })";
 
 struct Laid {
+  dispatch::Schedule schedule;
   vk::Sequence sequence;
   vk::SequenceLayout layout;
 };
@@ -74,20 +76,62 @@ Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config)
     counts.push_back(buffer.count);
     bytes.push_back(buffer.bytes);
   }
-  const dispatch::Schedule schedule = must(dispatch::make_schedule({.program = program,
-                                                                    .config = config,
-                                                                    .counts = counts,
-                                                                    .bytes = bytes,
-                                                                    .grid = Extent3{8, 1, 1},
-                                                                    .name = "grid"},
-                                                                   engine.profile()));
-  const auto kernels = must(vk::kernels_of(engine.pipelines(), schedule));
-  must(vk::materialize(engine, schedule, kernels, slices, laid.sequence));
+  laid.schedule = must(dispatch::make_schedule({.program = program,
+                                                .config = config,
+                                                .counts = counts,
+                                                .bytes = bytes,
+                                                .grid = Extent3{8, 1, 1},
+                                                .name = "grid"},
+                                               engine.profile()));
+  const auto kernels = must(vk::kernels_of(engine.pipelines(), laid.schedule));
+  must(vk::materialize(engine, laid.schedule, kernels, slices, laid.sequence));
   laid.layout = vk::lay_out(laid.sequence, engine.device());
   return laid;
 }
 
+// "prologue 3, block 0, …": barriers that stand between two steps of kernels, and in a block also
+// those from one run to the next, by the kernel that waits.
+std::string between_kernels(const std::vector<dispatch::PlannedBarrier>& barriers,
+                            std::size_t before_prologue, std::size_t prologue) {
+  std::string text;
+  for (const dispatch::PlannedBarrier& barrier : barriers) {
+    if (barrier.section == dispatch::Section::Epilogue) continue;
+    const bool in_block = barrier.section == dispatch::Section::Block;
+    if (!in_block && (barrier.before <= before_prologue || barrier.before >= prologue)) continue;
+    text += fmt::format("{} {}, ", in_block ? "block" : "prologue",
+                        barrier.before - (in_block ? 0 : before_prologue));
+  }
+  return text;
+}
+
 }  // namespace
+
+TEST_CASE("grid sequences: the barriers between kernels are those that an explanation shows") {
+  for (const char* const mask : {"", "none", "-conditional_rendering", "-in_place_memory"}) {
+    const auto backend = open_backend(mask);
+    const auto engine = must(backend->engine());
+    for (const char* const text : {kClosure, kScatter, kWay}) {
+      for (const std::uint32_t bound : {1u, 5u, 1000u}) {
+        for (const auto form : {GridSync::Resident, GridSync::OneWorkgroup}) {
+          CAPTURE(mask);
+          CAPTURE(text);
+          CAPTURE(bound);
+          DispatchConfig config;
+          config.fixpoint_iterations = bound;
+          config.grid_sync = form;
+          const Laid laid = lay_out(*engine, text, config);
+          const dispatch::SequencePlan plan = dispatch::sequence_of(laid.schedule);
+          const std::size_t surrounding =
+              laid.layout.plan.prologue.size() - laid.schedule.prefix.size();
+          CHECK(laid.layout.plan.block.size() == plan.block.size());
+          CHECK(between_kernels(laid.layout.barriers.barriers, surrounding,
+                                laid.layout.plan.prologue.size()) ==
+                between_kernels(dispatch::plan_barriers(plan).barriers, 0, plan.prologue.size()));
+        }
+      }
+    }
+  }
+}
 
 TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed for one") {
   std::size_t barriers = 0;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "dispatch/barriers/nearest_conflicts.h"
 
@@ -276,6 +277,19 @@ class RepeatedPlanner {
 };
 
 }  // namespace
+
+std::string to_string(StageSet stages) {
+  std::string text;
+  for (const auto& [stage, name] :
+       {std::pair(Stage::Compute, "compute"), std::pair(Stage::Transfer, "transfer"),
+        std::pair(Stage::Indirect, "indirect"), std::pair(Stage::Host, "host"),
+        std::pair(Stage::Condition, "condition")}) {
+    if (!stages.has(stage)) continue;
+    if (!text.empty()) text += '+';
+    text += name;
+  }
+  return text;
+}
 
 BarrierPlan plan_barriers(const SequencePlan& sequence) {
   if (sequence.count < 2 || sequence.block.empty()) return plan_once(sequence);

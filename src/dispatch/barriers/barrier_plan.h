@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dispatch/barriers/sequence_plan.h"
@@ -25,6 +26,9 @@ struct PlannedBarrier {
 struct BarrierPlan {
   std::vector<PlannedBarrier> barriers;
 };
+
+// "compute+indirect"
+std::string to_string(StageSet stages);
 
 // Takes n log n for n accesses, however they overlap.
 BarrierPlan plan_barriers(const SequencePlan& sequence);

@@ -4,6 +4,8 @@
 #include "base/try.h"
 #include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/grid.h"
+#include "dispatch/schedule/schedule.h"
+#include "felsite/explain.h"
 #include "felsite/validate.h"
 
 namespace felsite::dispatch {
@@ -17,6 +19,46 @@ inline Extent3 assumed_grid(const Extent3& workgroup_size) {
   const std::uint32_t lanes = workgroup_size[0] * workgroup_size[1] * workgroup_size[2];
   return infer_grid(kAssumedElements, workgroup_size)
       .value_or(*infer_grid(kAssumedElements, {lanes, 1, 1}));
+}
+
+// The sizes of the inputs, with what is assumed for those that are missing.
+struct AssumedInputs {
+  std::vector<std::uint64_t> bytes;
+  std::vector<std::string> missing;  // names, quoted
+};
+inline AssumedInputs assumed_inputs(const ir::Program& program, const ExplainInputs& inputs) {
+  AssumedInputs assumed;
+  for (const ir::BufferDecl& buffer : program.buffers()) {
+    if (!ir::takes_caller_bytes(ir::role_of(buffer))) continue;
+    const std::size_t place = assumed.bytes.size();
+    const auto given =
+        place < inputs.bytes.size() ? inputs.bytes[place] : std::optional<std::uint64_t>();
+    const std::uint64_t count = buffer.count != 0 ? buffer.count : kAssumedElements;
+    assumed.bytes.push_back(given.value_or(count * ir::info(buffer.element).bytes));
+    if (!given && buffer.count == 0) assumed.missing.push_back("`" + buffer.name + "`");
+  }
+  return assumed;
+}
+
+// What a plain dispatch with these bindings does.
+inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const DispatchConfig& config,
+                                      const BindingPlan& bindings, const Extent3& grid,
+                                      const DeviceProfile& device) {
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> bytes;
+  for (const BoundBuffer& buffer : bindings.buffers) {
+    counts.push_back(buffer.count);
+    bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
+  }
+  return make_schedule({.program = program,
+                        .config = config,
+                        .counts = counts,
+                        .bytes = bytes,
+                        .grid = grid,
+                        .fresh_outputs = true,
+                        .can_try = true,
+                        .name = std::string(program.name())},
+                       device);
 }
 
 inline Result<ir::ValidProgram> valid_configured(const ir::Program& program,

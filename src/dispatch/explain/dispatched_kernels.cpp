@@ -24,15 +24,7 @@ class KernelLister {
     FELSITE_CHECK(check_config(program_, config_));
     FELSITE_CHECK(find_sizes());
     FELSITE_CHECK(find_grid());
-    FELSITE_TRY(const auto schedule, make_schedule({.program = program_,
-                                                    .config = config_,
-                                                    .counts = counts_,
-                                                    .bytes = bytes_,
-                                                    .grid = grid_,
-                                                    .fresh_outputs = true,
-                                                    .can_try = true,
-                                                    .name = std::string(program_.name())},
-                                                   device_));
+    FELSITE_TRY(const auto schedule, schedule_with(program_, config_, bindings_, grid_, device_));
     out_.route = to_string(schedule.route.route);
     out_.reason = schedule.route.reason;
     switch (schedule.route.route) {
@@ -53,27 +45,13 @@ class KernelLister {
 
  private:
   Result<void> find_sizes() {
-    std::vector<std::uint64_t> sizes;
-    std::vector<std::string> missing;
-    for (const ir::BufferDecl& buffer : program_.buffers()) {
-      if (!ir::takes_caller_bytes(ir::role_of(buffer))) continue;
-      const std::uint64_t element = ir::info(buffer.element).bytes;
-      const auto given = sizes.size() < inputs_.bytes.size() ? inputs_.bytes[sizes.size()]
-                                                             : std::optional<std::uint64_t>();
-      const std::uint64_t count = buffer.count != 0 ? buffer.count : kAssumedElements;
-      sizes.push_back(given.value_or(count * element));
-      if (!given && buffer.count == 0) missing.push_back("`" + buffer.name + "`");
+    const AssumedInputs assumed = assumed_inputs(program_, inputs_);
+    if (!assumed.missing.empty()) {
+      out_.assumptions.push_back(
+          fmt::format("{} {} taken to have {} elements.", fmt::join(assumed.missing, ", "),
+                      assumed.missing.size() == 1 ? "is" : "are", kAssumedElements));
     }
-    if (!missing.empty()) {
-      out_.assumptions.push_back(fmt::format("{} {} taken to have {} elements.",
-                                             fmt::join(missing, ", "),
-                                             missing.size() == 1 ? "is" : "are", kAssumedElements));
-    }
-    FELSITE_TRY(bindings_, plan_bindings(program_, sizes, config_));
-    for (const BoundBuffer& buffer : bindings_.buffers) {
-      counts_.push_back(buffer.count);
-      bytes_.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
-    }
+    FELSITE_TRY(bindings_, plan_bindings(program_, assumed.bytes, config_));
     return {};
   }
 
@@ -135,8 +113,6 @@ class KernelLister {
   const ExplainInputs& inputs_;
   const DeviceProfile& device_;
   BindingPlan bindings_;
-  std::vector<std::uint64_t> counts_;
-  std::vector<std::uint64_t> bytes_;
   Extent3 grid_{};
   DispatchedKernels out_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/errors.h"
 #include "base/guarded.h"
@@ -14,10 +15,12 @@
 #include "dispatch/explain/assumed_sizes.h"
 #include "dispatch/explain/explained_source.h"
 #include "dispatch/explain/explained_traffic.h"
+#include "dispatch/explain/schedule_text.h"
 #include "dispatch/reference/reference_run.h"
 #include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/routing.h"
+#include "dispatch/schedule/step_accesses.h"
 #include "felsite/validate.h"
 #include "ir/analysis/workgroup_memory.h"
 
@@ -47,15 +50,14 @@ class Explainer {
     out_.device = device_.name;
     out_.workgroup_size = program_.workgroup_size();
     FELSITE_CHECK(find_sizes());
-    const std::vector<std::uint64_t> lengths = known_lengths();
-    FELSITE_TRY(auto route, dispatch::choose_route(program_, config_, grid_, device_,
-                                                   {.lengths = lengths, .can_try = true}));
-    out_.route = to_string(route.route);
-    out_.reason = route.reason;
-    FELSITE_CHECK(check_workgroup(route.route));
-    FELSITE_CHECK(check_groups(route.route));
-    if (!sizes_.grid) note_small_grid(route.route);
-    FELSITE_CHECK(explain_cut(route.route));
+    FELSITE_CHECK(make_schedule());
+    const Route route = schedule_.route.route;
+    out_.route = to_string(route);
+    out_.reason = schedule_.route.reason;
+    FELSITE_CHECK(check_workgroup(route));
+    FELSITE_CHECK(check_groups(route));
+    if (!sizes_.grid) note_small_grid(route);
+    FELSITE_CHECK(explain_cut(route));
     out_.source = dispatch::explain_source(program_, inputs_.source);
     return std::move(out_);
   }
@@ -115,14 +117,23 @@ class Explainer {
     return {};
   }
 
-  // The lengths of all buffers, or none.
-  std::vector<std::uint64_t> known_lengths() const {
-    std::vector<std::uint64_t> lengths;
-    for (const auto& length : sizes_.lengths) {
-      if (!length) return {};
-      lengths.push_back(*length);
+  // The schedule of a dispatch, where unknown inputs are taken to be large.
+  Result<void> make_schedule() {
+    const dispatch::AssumedInputs assumed = dispatch::assumed_inputs(program_, inputs_);
+    FELSITE_TRY(const auto bindings, dispatch::plan_bindings(program_, assumed.bytes, config_));
+    FELSITE_TRY(schedule_, dispatch::schedule_with(program_, config_, bindings, grid_, device_));
+    barriers_ = dispatch::plan_barriers(dispatch::sequence_of(schedule_));
+    if (schedule_.kernels.empty()) return {};  // the host or the backend runs it
+    if (!assumed.missing.empty()) {
+      out_.assumptions.push_back(
+          fmt::format("In the schedule {} {} {} elements.", fmt::join(assumed.missing, ", "),
+                      assumed.missing.size() == 1 ? "has" : "have", kAssumedElements));
     }
-    return lengths;
+    for (const auto line : std::views::split(to_string(schedule_, barriers_), '\n')) {
+      out_.schedule.emplace_back(line.begin(), line.end());
+    }
+    out_.schedule.pop_back();  // after the last line's end
+    return {};
   }
 
   // Where the grid was assumed to be large, says what a small one would change.
@@ -162,19 +173,14 @@ class Explainer {
     return plan_grid_sync(program_, options(for_device, true));
   }
 
-  // What cannot run because it keeps too much is not explained as if it could.
-  Result<void> check_kept(const GridSyncPlan& plan, const GridSyncPlan& split, Route route) const {
-    if (!sizes_.grid) return {};
-    Result<dispatch::KeptSizes> sizes;
-    if (route == Route::Resident) {
-      sizes = dispatch::size_kept(plan, grid_, {device_bytes(), binding_bytes()});
-    }
-    if (route == Route::HostSplit) {
-      sizes =
-          dispatch::size_split({.plan = split, .bindings = bindings_, .compares = rule_.compares},
-                               grid_, {host_bytes(), binding_bytes()});
-    }
-    if (!sizes) return std::unexpected(std::move(sizes.error()));
+  // A host split that keeps too much is not explained as if it could run. The schedules of all
+  // other forms have been checked for that.
+  Result<void> check_split(const GridSyncPlan& split, Route route) const {
+    if (!sizes_.grid || route != Route::HostSplit) return {};
+    const auto sizes =
+        dispatch::size_split({.plan = split, .bindings = bindings_, .compares = rule_.compares},
+                             grid_, {host_bytes(), binding_bytes()});
+    if (!sizes) return std::unexpected(sizes.error());
     return {};
   }
 
@@ -212,7 +218,7 @@ class Explainer {
       return {};
     }
     FELSITE_TRY(const auto split, cut(false));
-    FELSITE_CHECK(check_kept(*plan, split, route));
+    FELSITE_CHECK(check_split(split, route));
     explain_plan(*plan, route);
     dispatch::add_split_traffic(split, sizes_, visits_, iterations_, out_.segments, out_.traffic);
     return {};
@@ -238,8 +244,7 @@ class Explainer {
     if (path) out_.launches = launches;
     out_.order = dispatch::explain_order(plan, visits_);
     out_.spills = dispatch::explain_spills(plan);
-    out_.barriers =
-        dispatch::explain_barriers(plan, out_.segments, out_.order, path, iterations_ > 1);
+    out_.barriers = dispatch::explain_barriers(schedule_, barriers_, out_.segments);
     dispatch::ByteSum kept;
     kept += {std::uint64_t{plan.spill_words} * 4, "invocations", sizes_.invocations()};
     kept += {std::uint64_t{plan.group_words} * 4, "workgroups", sizes_.workgroups()};
@@ -341,6 +346,8 @@ class Explainer {
   KnownSizes sizes_;
   dispatch::BindingPlan bindings_;  // inputs of unknown size have none
   Extent3 grid_{};                  // known or assumed
+  dispatch::Schedule schedule_;
+  dispatch::BarrierPlan barriers_;
   std::vector<std::uint64_t> visits_;
   Explanation out_;
 };

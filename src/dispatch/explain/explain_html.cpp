@@ -27,6 +27,7 @@ class PageWriter {
     kept();
     barriers();
     segments();
+    schedule();
     out_ += "</main></body></html>\n";
     return std::move(out_);
   }
@@ -252,6 +253,16 @@ class PageWriter {
 
   static std::string size(const ByteCount& count) {
     return count.bytes ? to_string(count) : "? bytes";
+  }
+
+  void schedule() {
+    if (e_.schedule.empty()) return;
+    std::string lines;
+    for (const std::string& line : e_.schedule) lines += escape_html(line) + "\n";
+    out_ += fmt::format(
+        "<h2>Schedule</h2><pre class='schedule' tabindex='0' role='region' "
+        "aria-label='The schedule'>{}</pre>\n",
+        lines);
   }
 
   void barriers() {

@@ -133,6 +133,7 @@ std::string to_json(const Explanation& e) {
   body["kept"] = json_of(e.kept);
   ordered_json& barriers = body["barriers"] = ordered_json::array();
   for (const ExplainedBarrier& barrier : e.barriers) barriers.push_back(json_of(e, barrier));
+  body["schedule"] = e.schedule;
   body["convergence"] = {
       {"kind", e.convergence.kind},
       {"iterations", e.convergence.iterations},

@@ -32,6 +32,7 @@ class TextWriter {
     convergence();
     buffers();
     traffic();
+    schedule();
     return std::move(out_);
   }
 
@@ -212,6 +213,15 @@ class TextWriter {
       field("",
             fmt::format("{} up, {} down, if all {} iterations run", to_string(t.split_up_at_most),
                         to_string(t.split_down_at_most), e_.convergence.iterations));
+    }
+  }
+
+  void schedule() {
+    if (e_.schedule.empty()) return;
+    section("schedule");
+    for (const std::string& line : e_.schedule) {
+      const std::string indent(2 + line.find_first_not_of(' '), ' ');
+      wrap(indent, indent + "    ", line);
     }
   }
 

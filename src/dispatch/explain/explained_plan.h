@@ -3,8 +3,10 @@
 
 #include <array>
 
+#include "dispatch/barriers/barrier_plan.h"
 #include "dispatch/schedule/binding_plan.h"
 #include "dispatch/schedule/byte_sum.h"
+#include "dispatch/schedule/schedule.h"
 #include "felsite/explain.h"
 #include "felsite/grid_sync.h"
 
@@ -49,11 +51,10 @@ std::vector<ExplainedSpill> explain_spills(const GridSyncPlan& plan);
 std::optional<std::vector<std::uint32_t>> known_path(const GridSyncPlan& plan,
                                                      const KnownSizes& sizes);
 
-// Where launches conflict. `path`: the segments of one iteration if they are known; else a path
-// that takes each loop twice and each branch stands for them.
-std::vector<ExplainedBarrier> explain_barriers(
-    const GridSyncPlan& plan, const std::vector<ExplainedSegment>& segments,
-    const std::vector<ExplainedPart>& order, const std::optional<std::vector<std::uint32_t>>& path,
-    bool many_iterations);
+// Where launches of segments wait for others, as the schedule has it. Steps of the runtime itself
+// lie between them.
+std::vector<ExplainedBarrier> explain_barriers(const Schedule& schedule,
+                                               const BarrierPlan& barriers,
+                                               const std::vector<ExplainedSegment>& segments);
 
 }  // namespace felsite::dispatch

@@ -31,6 +31,8 @@ std::string_view kind_text(PlannedBuffer::Kind kind) {
   switch (kind) {
     case PlannedBuffer::Kind::Caller:
       return "caller";
+    case PlannedBuffer::Kind::Workgroup:
+      return "workgroup memory";
     case PlannedBuffer::Kind::Device:
       return "device";
     case PlannedBuffer::Kind::Control:
@@ -41,7 +43,8 @@ std::string_view kind_text(PlannedBuffer::Kind kind) {
 
 class ScheduleText {
  public:
-  explicit ScheduleText(const Schedule& schedule) : schedule_(schedule) {}
+  ScheduleText(const Schedule& schedule, const BarrierPlan& barriers)
+      : schedule_(schedule), barriers_(barriers) {}
 
   std::string make() {
     add("route: {}{}. {}\n", to_string(schedule_.route.route),
@@ -52,9 +55,9 @@ class ScheduleText {
     for (const InitialWords& initial : schedule_.initial_words) {
       add("  {} = {}\n", text_of(initial.target), words_text(initial.words));
     }
-    if (!schedule_.prefix.empty()) add_steps("prefix", schedule_.prefix);
+    if (!schedule_.prefix.empty()) add_steps("prefix", schedule_.prefix, Section::Prologue);
     const bool is_repeated = !schedule_.repeated.empty() || schedule_.count != 1 || schedule_.watch;
-    if (is_repeated) add_steps(repeat_header(), schedule_.repeated);
+    if (is_repeated) add_steps(repeat_header(), schedule_.repeated, Section::Block);
     if (!schedule_.indirect_gates.empty()) {
       add("grids that were read: {}\n", list(schedule_.indirect_gates));
     }
@@ -86,7 +89,8 @@ class ScheduleText {
     if (!schedule_.buffers.empty()) add("buffers:\n");
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const PlannedBuffer& buffer = schedule_.buffers[i];
-      add("  b{} {} {}, {} bytes", i, kind_text(buffer.kind), buffer.name, buffer.bytes);
+      add("  b{} {} {}", i, kind_text(buffer.kind), buffer.name);
+      if (buffer.kind != PlannedBuffer::Kind::Workgroup) add(", {} bytes", buffer.bytes);
       if (!buffer.constants.empty()) add(", always {}", words_text(buffer.constants));
       add("\n");
     }
@@ -120,24 +124,43 @@ class ScheduleText {
     return text;
   }
 
-  void add_steps(std::string_view header, std::span<const ScheduledStep> steps) {
+  void add_steps(std::string_view header, std::span<const ScheduledStep> steps, Section section) {
     std::vector<std::string> lines;
     for (const ScheduledStep& step : steps) lines.push_back(line_of(step));
-    const std::size_t period = period_of(lines);
+    std::vector<std::string> barriers(lines.size() + 1);  // by the step after them
+    for (const PlannedBarrier& barrier : barriers_.barriers) {
+      if (barrier.section != section || barrier.before >= barriers.size()) continue;
+      barriers[barrier.before] =
+          fmt::format("-- barrier: {} to {}", to_string(barrier.from), to_string(barrier.to));
+    }
+    const std::size_t period = period_of(lines, barriers);
     if (period == lines.size()) {
       add("{}:\n", header);
     } else {
       add("{}, {} rounds of:\n", header, lines.size() / period);
     }
-    lines.resize(period);
-    for (const std::string& line : lines) add("  {}\n", line);
+    for (std::size_t i = 0; i < period; ++i) {
+      if (!barriers[i].empty()) add("  {}\n", barriers[i]);
+      add("  {}\n", lines[i]);
+    }
+    if (period == lines.size()) {
+      if (!barriers[period].empty()) add("  {}\n", barriers[period]);
+      return;
+    }
+    if (!barriers[period].empty()) add("  {}, before the next round\n", barriers[period]);
+    if (!barriers.back().empty()) add("  {}, after the last round\n", barriers.back());
   }
 
-  // The lines are the first so many, again and again.
-  static std::size_t period_of(std::span<const std::string> lines) {
+  // The lines are the first so many, again and again, with the same barriers between them. What is
+  // before the first and after the last of all lines may differ.
+  static std::size_t period_of(std::span<const std::string> lines,
+                               std::span<const std::string> barriers) {
     for (std::size_t period = 1; period < lines.size(); ++period) {
       if (lines.size() % period != 0) continue;
-      if (std::ranges::equal(lines.first(lines.size() - period), lines.subspan(period))) {
+      const std::size_t rest = lines.size() - period;
+      if (std::ranges::equal(lines.first(rest), lines.subspan(period)) &&
+          std::ranges::equal(barriers.subspan(1, rest - 1),
+                             barriers.subspan(period + 1, rest - 1))) {
         return period;
       }
     }
@@ -200,11 +223,14 @@ class ScheduleText {
   }
 
   const Schedule& schedule_;
+  const BarrierPlan& barriers_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string to_string(const Schedule& schedule) { return ScheduleText(schedule).make(); }
+std::string to_string(const Schedule& schedule, const BarrierPlan& barriers) {
+  return ScheduleText(schedule, barriers).make();
+}
 
 }  // namespace felsite::dispatch

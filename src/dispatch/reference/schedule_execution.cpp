@@ -39,7 +39,8 @@ class Execution {
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const PlannedBuffer& planned = schedule_.buffers[i];
       Bytes& bytes = memory_.emplace_back(base::align_up(planned.bytes, 4), options_.fresh);
-      if (planned.kind == PlannedBuffer::Kind::Caller) {
+      if (planned.kind == PlannedBuffer::Kind::Caller ||
+          planned.kind == PlannedBuffer::Kind::Workgroup) {
         std::ranges::copy(callers[i], bytes.begin());
         std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(callers[i].size()), bytes.end(),
                   std::byte{0});

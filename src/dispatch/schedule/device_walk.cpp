@@ -78,7 +78,8 @@ class DeviceWalk {
       Stop& stop = stops_[s];
       const bool is_end = s == end();
       stop.is_skipped = !is_end && s != 0 && plan_.segments[s].empty &&
-                        plan_.segments[s].next.kind == NextSegment::Kind::Jump;
+                        (plan_.segments[s].next.kind == NextSegment::Kind::Jump ||
+                         plan_.segments[s].next.kind == NextSegment::Kind::End);
       if (stop.is_skipped) continue;
       stop.shape_at = static_cast<std::uint32_t>(shapes_.size());
       add_shape(s, is_end);
@@ -123,8 +124,10 @@ class DeviceWalk {
 
   // The first stop from a segment on that is not skipped.
   std::uint32_t stop_of(std::uint32_t segment) const {
-    while (segment != end() && stops_[segment].is_skipped)
-      segment = plan_.segments[segment].next.target;
+    while (segment != end() && stops_[segment].is_skipped) {
+      const NextSegment& next = plan_.segments[segment].next;
+      segment = next.kind == NextSegment::Kind::End ? end() : next.target;
+    }
     return segment;
   }
 

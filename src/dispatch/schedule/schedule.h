@@ -24,9 +24,10 @@ struct BufferRef {
 
 struct PlannedBuffer {
   enum class Kind : std::uint8_t {
-    Caller,   // bound by the caller
-    Device,   // made for the schedule; only kernels access it
-    Control,  // made for the schedule; the host writes and reads words of it
+    Caller,     // bound by the caller
+    Workgroup,  // of the program, in workgroup memory: nothing is bound
+    Device,     // made for the schedule; only kernels access it
+    Control,    // made for the schedule; the host writes and reads words of it
   };
   Kind kind = Kind::Caller;
   std::uint64_t bytes = 0;

@@ -37,8 +37,12 @@ ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfi
               .binding = or_unlimited(device.max_storage_buffer_bytes)} {
   out_.route = std::move(route);
   for (BufferId id = 0; id < request.program.buffers().size(); ++id) {
-    out_.buffers.push_back({.bytes = place_of(request, id).start + request.bytes[id],
-                            .name = request.program.buffer(id).name});
+    const ir::BufferDecl& buffer = request.program.buffer(id);
+    const bool is_shared = buffer.access == ir::Access::Workgroup;
+    out_.buffers.push_back(
+        {.kind = is_shared ? PlannedBuffer::Kind::Workgroup : PlannedBuffer::Kind::Caller,
+         .bytes = place_of(request, id).start + request.bytes[id],
+         .name = buffer.name});
   }
   copies_.resize(request.program.buffers().size());
 }

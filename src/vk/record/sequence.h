@@ -37,11 +37,18 @@ inline std::uint64_t bound_bytes(const BufferSlice& slice, const codegen::Kernel
   return kernel.needs_robust_access2 ? 0 : 8;
 }
 
+// What a kernel accesses.
+struct SliceAccess {
+  BufferSlice slice;
+  bool writes = false;
+};
+
 struct KernelStep {
   SharedKernel kernel;
-  std::vector<BufferSlice> buffers;  // as Kernel::buffers
-  Extent3 grid{1, 1, 1};             // workgroups
-  Extent3 base{};                    // workgroups before these, which other steps run
+  std::vector<BufferSlice> buffers;   // as Kernel::buffers
+  std::vector<SliceAccess> accesses;  // of its shader, for barriers; dispatch::sequence_of has them
+  Extent3 grid{1, 1, 1};              // workgroups
+  Extent3 base{};                     // workgroups before these, which other steps run
   // The device reads three words of the grid from here instead.
   std::optional<BufferSlice> indirect;
   std::vector<std::uint32_t> parameters;  // as Kernel::parameters
@@ -59,20 +66,11 @@ struct KernelStep {
   bool is_further_part = false;
 };
 
-inline BufferSlice bound_slice(const KernelStep& step, std::size_t buffer) {
-  BufferSlice slice = step.buffers[buffer];
-  slice.bytes = bound_bytes(slice, step.kernel->kernel);
-  return slice;
-}
-
 // If so, no later step may rely on the old value of the word.
 inline bool writes_own_condition(const KernelStep& step) {
-  if (!step.condition) return false;
-  for (std::size_t i = 0; i < step.buffers.size(); ++i) {
-    if (!step.kernel->kernel.buffers[i].written) continue;
-    if (overlap(bound_slice(step, i), *step.condition)) return true;
-  }
-  return false;
+  return step.condition && std::ranges::any_of(step.accesses, [&](const SliceAccess& access) {
+           return access.writes && overlap(access.slice, *step.condition);
+         });
 }
 
 struct FillStep {

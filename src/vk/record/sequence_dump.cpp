@@ -3,27 +3,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <utility>
 
 #include "vk/kernel/kernel_dump.h"
 
 namespace felsite::vk {
-namespace {
-
-std::string names_of(dispatch::StageSet stages) {
-  using dispatch::Stage;
-  std::string text;
-  for (const auto& [stage, name] :
-       {std::pair(Stage::Compute, "compute"), std::pair(Stage::Transfer, "transfer"),
-        std::pair(Stage::Indirect, "indirect"), std::pair(Stage::Host, "host"),
-        std::pair(Stage::Condition, "condition")}) {
-    if (stages.has(stage)) text += fmt::format("{}{}", text.empty() ? "" : "+", name);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string to_text(const dispatch::SequencePlan& plan, const dispatch::BarrierPlan& barriers) {
   using dispatch::Section;
   std::string text;
@@ -34,14 +17,14 @@ std::string to_text(const dispatch::SequencePlan& plan, const dispatch::BarrierP
       for (const dispatch::PlannedBarrier& barrier : barriers.barriers) {
         if (barrier.section != which || barrier.before != i) continue;
         text +=
-            fmt::format("  -- barrier: {} -> {}\n", names_of(barrier.from), names_of(barrier.to));
+            fmt::format("  -- barrier: {} -> {}\n", to_string(barrier.from), to_string(barrier.to));
       }
       if (i == steps.size()) break;
       text += fmt::format("  {}. {}\n", i, steps[i].name);
       for (const dispatch::BufferAccess& access : steps[i].accesses) {
-        text +=
-            fmt::format("       {} buffer {} [{}, {}) by {}\n", access.writes ? "writes" : "reads",
-                        access.buffer, access.begin, access.end, names_of(access.stage));
+        text += fmt::format("       {} buffer {} [{}, {}) by {}\n",
+                            access.writes ? "writes" : "reads", access.buffer, access.begin,
+                            access.end, to_string(dispatch::StageSet(access.stage)));
       }
     }
   };

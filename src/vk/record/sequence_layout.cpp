@@ -120,9 +120,8 @@ class LayoutMaker {
       const codegen::Kernel& kernel = step.kernel->kernel;
       ControlBlocks& blocks = control[i];
       PlannedStep planned{step.name, {}};
-      for (std::size_t b = 0; b < step.buffers.size(); ++b) {
-        planned.accesses.push_back(
-            access(bound_slice(step, b), Stage::Compute, kernel.buffers[b].written));
+      for (const SliceAccess& made : step.accesses) {
+        planned.accesses.push_back(access(made.slice, Stage::Compute, made.writes));
       }
       if (step.indirect) {
         planned.accesses.push_back(access(*step.indirect, Stage::Indirect, false));

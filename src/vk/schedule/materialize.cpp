@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "dispatch/schedule/step_accesses.h"
 
 namespace felsite::vk {
 namespace {
@@ -20,8 +21,9 @@ class Materializer {
 
   Result<void> run() {
     FELSITE_CHECK(allocate());
-    FELSITE_CHECK(add(schedule_.prefix, out_.prefix));
-    FELSITE_CHECK(add(schedule_.repeated, out_.repeated));
+    const dispatch::SequencePlan plan = dispatch::sequence_of(schedule_);
+    FELSITE_CHECK(add(schedule_.prefix, plan.prologue, out_.prefix));
+    FELSITE_CHECK(add(schedule_.repeated, plan.block, out_.repeated));
     if (!schedule_.repeated.empty()) out_.count = schedule_.count;
     out_.watch = slice_of(schedule_.watch);
     for (const dispatch::InitialWords& initial : schedule_.initial_words) {
@@ -38,7 +40,8 @@ class Materializer {
   Result<void> allocate() {
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const PlannedBuffer& planned = schedule_.buffers[i];
-      if (planned.kind == PlannedBuffer::Kind::Caller) {
+      if (planned.kind == PlannedBuffer::Kind::Caller ||
+          planned.kind == PlannedBuffer::Kind::Workgroup) {
         slices_.push_back(callers_[i]);
         continue;
       }
@@ -63,12 +66,21 @@ class Materializer {
     return slice_of(*ref);
   }
 
-  Result<void> add(std::span<const ScheduledStep> steps, std::vector<KernelStep>& to) const {
-    for (const ScheduledStep& step : steps) {
+  // `planned`: what each step accesses.
+  Result<void> add(std::span<const ScheduledStep> steps,
+                   std::span<const dispatch::PlannedStep> planned,
+                   std::vector<KernelStep>& to) const {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const ScheduledStep& step = steps[i];
       std::vector<BufferSlice> slices;
       for (const BufferRef& ref : step.buffers) slices.push_back(slice_of(ref));
       FELSITE_TRY(auto made, make_kernel_step(kernels_[step.kernel], step.counts, slices, step.grid,
                                               step.supplied));
+      for (const dispatch::BufferAccess& access : planned[i].accesses) {
+        if (access.stage != dispatch::Stage::Compute) continue;
+        const BufferRef ref{access.buffer, access.begin, access.end - access.begin};
+        made.accesses.push_back({slice_of(ref), access.writes});
+      }
       made.grid = step.workgroups;
       made.base = step.base;
       made.indirect = slice_of(step.indirect);
