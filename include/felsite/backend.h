@@ -1,5 +1,6 @@
 // The backend contract. A backend is a pure function from a valid program and its input bytes to
-// output bytes. Every backend gives the same bytes, and all calls are thread-safe.
+// output bytes. Every backend gives the same bytes, and all calls are thread-safe. The class is the
+// same for all of them; what differs is the service of the device below it.
 #pragma once
 
 #include <memory>
@@ -18,25 +19,31 @@
 
 namespace felsite {
 
+namespace dispatch {
+class BackendCore;
+}  // namespace dispatch
+
 class Backend {
  public:
-  virtual ~Backend() = default;
+  virtual ~Backend();
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
 
-  virtual std::string_view id() const = 0;
-  virtual std::string_view version() const = 0;
+  std::string_view id() const;
+  std::string_view version() const;
   // Names of the node and expression kinds that it runs.
-  virtual std::vector<std::string> supported_ops() const = 0;
-  virtual DeviceProfile device_profile() const = 0;
+  std::vector<std::string> supported_ops() const;
+  DeviceProfile device_profile() const;
   // A plan made for one capability set is never replayed on another.
-  virtual std::string device_feature_cache_key() const = 0;
+  std::string device_feature_cache_key() const;
 
   // Dispatch. Inputs belong to the caller, come in declaration order, and must not lie in the
   // output slots. `outputs` is filled in declaration order, and its allocations are reused. After
   // an error the contents of the slots are unspecified.
-  virtual Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
-                                                        std::span<const ByteSpan> inputs,
-                                                        std::vector<Bytes>& outputs,
-                                                        const DispatchConfig& config = {}) = 0;
+  Result<DispatchTiming> dispatch_borrowed_into(const ir::Program& program,
+                                                std::span<const ByteSpan> inputs,
+                                                std::vector<Bytes>& outputs,
+                                                const DispatchConfig& config = {});
   Result<std::vector<Bytes>> dispatch(const ir::Program& program, const std::vector<Bytes>& inputs,
                                       const DispatchConfig& config = {});
   Result<std::vector<Bytes>> dispatch_borrowed(const ir::Program& program,
@@ -46,33 +53,32 @@ class Backend {
                                                std::span<const ByteSpan> inputs,
                                                const DispatchConfig& config = {});
 
-  virtual Result<std::unique_ptr<CompiledPipeline>> compile(const ir::Program& program,
-                                                            const DispatchConfig& config = {}) = 0;
+  Result<std::unique_ptr<CompiledPipeline>> compile(const ir::Program& program,
+                                                    const DispatchConfig& config = {});
   // Does ahead of time what the first dispatch of a program would do.
-  virtual Result<void> prepare(const ir::Program& program, const DispatchConfig& config);
+  Result<void> prepare(const ir::Program& program, const DispatchConfig& config);
   Result<void> prepare(const ir::Program& program) { return prepare(program, {}); }
 
   // The inputs are read before the call returns. What the caller did wrong is an error of the call;
   // what goes wrong while it runs is one of the wait, and so is every timeout, even one of no time.
-  virtual Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
+  Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
       const ir::Program& program, std::span<const ByteSpan> inputs,
-      const DispatchConfig& config = {}) = 0;
+      const DispatchConfig& config = {});
   Result<std::unique_ptr<PendingDispatch>> dispatch_async(const ir::Program& program,
                                                           const std::vector<Bytes>& inputs,
                                                           const DispatchConfig& config = {});
 
   // Resident memory. The contents of a fresh buffer are unspecified. A grouped allocation allocates
   // all buffers or none.
-  virtual Result<std::vector<ResidentHandle>> allocate_resident_many(
-      std::span<const std::uint64_t> sizes) = 0;
+  Result<std::vector<ResidentHandle>> allocate_resident_many(std::span<const std::uint64_t> sizes);
   Result<ResidentHandle> allocate_resident(std::uint64_t bytes);
-  virtual Result<std::uint64_t> resident_size(ResidentHandle buffer) const = 0;
+  Result<std::uint64_t> resident_size(ResidentHandle buffer) const;
   // Uploads a whole buffer: `bytes` has the size of the buffer.
   Result<void> upload_resident(ResidentHandle buffer, ByteSpan bytes);
   // The same for several buffers; all uploads are checked before any is written.
   Result<void> upload_resident_many(std::span<const ResidentUpload> uploads);
   Result<void> upload_resident_at(ResidentHandle buffer, std::uint64_t offset, ByteSpan bytes);
-  virtual Result<void> upload_resident_at_many(std::span<const ResidentUpload> uploads) = 0;
+  Result<void> upload_resident_at_many(std::span<const ResidentUpload> uploads);
   Result<void> fill_resident(ResidentHandle buffer, std::byte value);
   Result<Bytes> download_resident(ResidentHandle buffer);
   Result<void> download_resident_into(ResidentHandle buffer, Bytes& out);
@@ -81,16 +87,16 @@ class Backend {
   Result<void> download_resident_range_into(ResidentHandle buffer, std::uint64_t offset,
                                             std::uint64_t length, Bytes& out);
   // Fills one slot for each range, in the caller's order, with a single wait.
-  virtual Result<void> download_resident_ranges_into(std::span<const ResidentRange> ranges,
-                                                     std::vector<Bytes>& outputs) = 0;
-  virtual Result<void> free_resident(ResidentHandle buffer) = 0;
+  Result<void> download_resident_ranges_into(std::span<const ResidentRange> ranges,
+                                             std::vector<Bytes>& outputs);
+  Result<void> free_resident(ResidentHandle buffer);
 
   // Work on resident memory. All other forms are built on the one-submission form.
-  virtual Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
-                                                 std::vector<Bytes>& outputs,
-                                                 const SubmissionConfig& config = {}) = 0;
-  virtual Result<std::unique_ptr<RecordedSequence>> record_resident(
-      const ResidentSubmission& submission, const SubmissionConfig& config = {}) = 0;
+  Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
+                                         std::vector<Bytes>& outputs,
+                                         const SubmissionConfig& config = {});
+  Result<std::unique_ptr<RecordedSequence>> record_resident(const ResidentSubmission& submission,
+                                                            const SubmissionConfig& config = {});
   // Also runs fixpoints (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
   // the resources.
   Result<void> dispatch_resident(const ir::Program& program,
@@ -121,12 +127,12 @@ class Backend {
   // Equal bytes within one domain are uploaded once. They stay on the device within the backend's
   // budget; the least recently used ones that nobody holds are evicted first. Changing or freeing
   // one is BadInputs.
-  virtual Result<StaticUploads> acquire_static_uploads(std::string_view domain,
-                                                       std::span<const ByteSpan> payloads) = 0;
-  virtual Result<void> release_static_uploads(const StaticUploads& uploads) = 0;
+  Result<StaticUploads> acquire_static_uploads(std::string_view domain,
+                                               std::span<const ByteSpan> payloads);
+  Result<void> release_static_uploads(const StaticUploads& uploads);
 
   // A resident buffer with a name, which can be passed to other code on the same device.
-  virtual Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
+  Result<DeviceBuffer> allocate_device_buffer(std::uint64_t bytes, std::string label);
   Result<void> free_device_buffer(const DeviceBuffer& buffer);
   Result<DispatchTiming> dispatch_device_buffers(const ir::Program& program,
                                                  std::span<const DeviceBuffer> buffers,
@@ -136,30 +142,25 @@ class Backend {
   // writes caches. `shutdown` also frees everything, and later calls are DispatchFailed. When the
   // device is lost, every call is DeviceLost until `try_recover` has opened a new device; older
   // handles are then InvalidHandle.
-  virtual Result<void> prepare() = 0;
-  virtual Result<void> flush() = 0;
-  virtual Result<void> shutdown() = 0;
-  virtual bool device_lost() const = 0;
-  virtual Result<void> try_recover() = 0;
+  Result<void> prepare();
+  Result<void> flush();
+  Result<void> shutdown();
+  bool device_lost() const;
+  Result<void> try_recover();
 
-  virtual PipelineCacheSnapshot pipeline_cache_snapshot() const = 0;
-  virtual MetricSnapshot metric_snapshot() const = 0;
+  PipelineCacheSnapshot pipeline_cache_snapshot() const;
+  MetricSnapshot metric_snapshot() const;
 
  protected:
-  // Runs iterations of a program on resident buffers until it converges. In this default the host
-  // compares the buffers after each iteration.
-  virtual Result<DispatchTiming> dispatch_resident_iterations(
-      const ir::Program& program, std::span<const ResidentResource> resources,
-      const DispatchConfig& config);
-  // Checks a configuration for a dispatch on resident buffers, whichever these are. This default
-  // copies the device profile; a backend that stores one can avoid that.
-  virtual Result<void> check_resident_config(const ir::Program& program,
-                                             const DispatchConfig& config) const;
+  explicit Backend(std::unique_ptr<dispatch::BackendCore> core);
 
  private:
+  friend class dispatch::BackendCore;
   Result<DispatchTiming> run_resident(const ir::Program& program,
                                       std::span<const ResidentResource> resources,
                                       const DispatchConfig& config);
+
+  const std::unique_ptr<dispatch::BackendCore> core_;
 };
 
 // The ids of the backends in this build, and a backend by its id, with default options.

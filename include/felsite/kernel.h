@@ -16,9 +16,11 @@
 
 namespace felsite::codegen {
 
+inline constexpr std::uint64_t kBoundBytesOfEmpty = 8;
+
 // One storage buffer of descriptor set 0. The bound range starts at element 0 and holds only the
-// elements, padded to a multiple of four bytes. For an empty buffer it has eight bytes, or is the
-// null descriptor if the kernel needs robust access.
+// elements, padded to a multiple of four bytes. For an empty buffer it has kBoundBytesOfEmpty, or
+// is the null descriptor if the kernel needs robust access.
 struct BufferBinding {
   ir::BufferId buffer = 0;
   std::uint32_t binding = 0;

@@ -14,11 +14,15 @@ struct OutOfBoundsCounts {
   std::uint64_t atomics = 0;
 };
 
-class ReferenceBackend : public Backend {
+class ReferenceBackend final : public Backend {
  public:
   // Accesses past the end of a buffer, over all dispatches so far. They have defined values, so a
-  // test that must not have any has to check this.
-  virtual OutOfBoundsCounts out_of_bounds() const = 0;
+  // test that must not have any has to check this. Zero after the shutdown.
+  OutOfBoundsCounts out_of_bounds() const;
+
+ private:
+  friend std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options);
+  using Backend::Backend;
 };
 
 // A subgroup width outside 1 … 64 makes every dispatch fail with BadInputs. Returns null only if

@@ -5,6 +5,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
+#include "dispatch/facade/backend_core.h"
 #include "felsite/vulkan_interop.h"
 #include "vk/instance/vulkan_error.h"
 #include "vk/kernel/pipeline_cache_file.h"
@@ -15,12 +16,8 @@ namespace {
 
 using base::bad_inputs;
 
-Result<vk::VulkanBackend*> vulkan(Backend& backend) {
-  if (auto* const found = dynamic_cast<vk::VulkanBackend*>(&backend)) return found;
-  return std::unexpected(
-      vk::unsupported(fmt::format("The backend `{}` has no Vulkan buffers.", backend.id()),
-                      "ask a backend that make_vulkan_backend gave.", ""));
-}
+using dispatch::BackendCore;
+using dispatch::SharedDevice;
 
 Result<void> check_callers_buffer(const vk::Device& device, VkBuffer buffer, std::uint64_t bytes) {
   if (!device.is_adopted()) {
@@ -66,21 +63,23 @@ Result<std::unique_ptr<Backend>> make_vulkan_backend(const VulkanInterop& intero
           vk::unsupported("The lost device is the caller's, so Felsite cannot open it again.",
                           "make a new device, and a new backend on it.", name));
     };
-    return vk::VulkanBackend::make({.open = open,
-                                    .cache_folder = vk::cache_folder(),
-                                    .static_budget = options.static_upload_budget,
-                                    .grace = options.close_timeout});
+    return vk::make_backend({.open = open,
+                             .cache_folder = vk::cache_folder(),
+                             .static_budget = options.static_upload_budget,
+                             .grace = options.close_timeout});
   });
 }
 
 Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer) {
   return base::guarded([&]() -> Result<VulkanBuffer> {
-    FELSITE_TRY(const auto found, vulkan(backend));
+    FELSITE_CHECK(vk::check_is_vulkan(backend));
     FELSITE_CHECK(dispatch::check_device_buffer(buffer, backend.id()));
-    return found->call(
-        "vulkan_buffer", [&](const std::shared_ptr<vk::Engine>& engine) -> Result<VulkanBuffer> {
-          FELSITE_TRY(const auto held, engine->buffers().find(buffer.resident));
-          return VulkanBuffer{.buffer = held->handle(), .offset = 0, .bytes = held->bytes()};
+    return BackendCore::of(backend).call(
+        "vulkan_buffer", [&](const SharedDevice& open) -> Result<VulkanBuffer> {
+          FELSITE_TRY(const auto held, open->buffers.find(buffer.resident));
+          return VulkanBuffer{.buffer = static_cast<const vk::Buffer&>(*held).handle(),
+                              .offset = 0,
+                              .bytes = held->bytes()};
         });
   });
 }
@@ -88,16 +87,16 @@ Result<VulkanBuffer> vulkan_buffer(Backend& backend, const DeviceBuffer& buffer)
 Result<DeviceBuffer> adopt_vulkan_buffer(Backend& backend, VkBuffer buffer, std::uint64_t bytes,
                                          std::string label) {
   return base::guarded([&]() -> Result<DeviceBuffer> {
-    FELSITE_TRY(auto found, vulkan(backend));
-    return found->call("adopt_vulkan_buffer",
-                       [&](const std::shared_ptr<vk::Engine>& engine) -> Result<DeviceBuffer> {
-                         FELSITE_CHECK(check_callers_buffer(engine->device(), buffer, bytes));
-                         return DeviceBuffer{.backend = std::string(backend.id()),
-                                             .bytes = bytes,
-                                             .label = std::move(label),
-                                             .resident = engine->buffers().add(
-                                                 engine->memory().adopt(buffer, bytes))};
-                       });
+    FELSITE_CHECK(vk::check_is_vulkan(backend));
+    return BackendCore::of(backend).call(
+        "adopt_vulkan_buffer", [&](const SharedDevice& open) -> Result<DeviceBuffer> {
+          FELSITE_TRY(const auto engine, vk::engine_of(backend));
+          FELSITE_CHECK(check_callers_buffer(engine->device(), buffer, bytes));
+          return DeviceBuffer{.backend = std::string(backend.id()),
+                              .bytes = bytes,
+                              .label = std::move(label),
+                              .resident = open->buffers.add(engine->memory().adopt(buffer, bytes))};
+        });
   });
 }
 

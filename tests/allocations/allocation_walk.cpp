@@ -36,9 +36,7 @@ Result<std::unique_ptr<Backend>> open_vulkan(const Scenario& scenario) {
   return open_with_faults("", scenario.has_cache_file ? std::optional(cache_path()) : std::nullopt);
 }
 
-AtRest rest_of_vulkan(Backend& backend) {
-  return at_rest(dynamic_cast<vk::VulkanBackend&>(backend));
-}
+AtRest rest_of_vulkan(Backend& backend) { return at_rest(backend); }
 
 struct ShortRun {
   Result<void> done;

@@ -79,7 +79,7 @@ class MissingLayer {
 };
 
 Result<std::unique_ptr<Backend>> open_with_own_instance(const Scenario&) {
-  return vk::VulkanBackend::make({.open = [] { return vk::open_device(); }, .cache_folder = {}});
+  return vk::make_backend({.open = [] { return vk::open_device(); }, .cache_folder = {}});
 }
 
 // Nobody else has an instance open: it is made and destroyed in each run.

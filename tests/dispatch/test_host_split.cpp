@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "dispatch/contract/host_split.h"
+#include "dispatch/facade/host_split.h"
 #include "felsite/backend.h"
 #include "felsite/grid_sync.h"
 #include "felsite/telemetry.h"

@@ -15,7 +15,7 @@ TEST_CASE("resident buffers take from the limit, and give it back") {
   CHECK(second.error().code == ErrorCode::DeviceOutOfMemory);
   CHECK(second.error().context.requested == 401);
   CHECK(second.error().context.available == 400);
-  CHECK(second.error().context.device == "reference");
+  CHECK(second.error().context.device == "reference interpreter");
   const auto whole = backend->allocate_resident(400);
   REQUIRE(whole.has_value());
   CHECK(!backend->allocate_resident(1).has_value());

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "dispatch/facade/backend_core.h"
 #include "faults/fault_injection.h"
 #include "felsite/warnings.h"
 
@@ -39,7 +40,7 @@ ErrorCode code_of_fault(FaultKind kind, std::string_view function) {
 }
 
 // A backend that was lost says so until it is recovered.
-void recover(vk::VulkanBackend& backend, const Result<void>& done) {
+void recover(Backend& backend, const Result<void>& done) {
   FaultState& state = fault_state();
   if (!done && done.error().code == ErrorCode::DeviceLost) {
     CHECK(backend.device_lost());
@@ -136,19 +137,19 @@ bool is_wanted(const Scenario& scenario, std::size_t call, std::size_t kind, std
 
 }  // namespace
 
-Result<std::unique_ptr<vk::VulkanBackend>> open_with_faults(
+Result<std::unique_ptr<Backend>> open_with_faults(
     const std::string& mask, const std::optional<std::filesystem::path>& cache) {
-  return vk::VulkanBackend::make(
+  return vk::make_backend(
       {.open = [mask] { return vk::open_device({.mask = mask}, intercept_device); },
        .cache_folder = cache});
 }
 
-AtRest at_rest(vk::VulkanBackend& backend) {
+AtRest at_rest(Backend& backend) {
   const auto flushed = backend.flush();
   CHECK_MESSAGE(flushed.has_value(), to_string(flushed.error()));
-  const auto engine = backend.engine();
-  REQUIRE(engine.has_value());
-  (*engine)->recordings().clear();
+  const auto open = dispatch::BackendCore::of(backend).device();
+  REQUIRE(open.has_value());
+  (*open)->recordings.clear();
   AtRest rest{.figures = backend.metric_snapshot(), .objects = fault_state().alive_by_kind};
   // How many blocks the allocator takes depends on what failed before; the figures report its
   // bytes. How many fences are needed depends on when work ends.

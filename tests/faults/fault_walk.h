@@ -15,7 +15,7 @@
 namespace felsite::test {
 
 // Each fault gets a new device, because what earlier work cached would hide calls.
-Result<std::unique_ptr<vk::VulkanBackend>> open_with_faults(
+Result<std::unique_ptr<Backend>> open_with_faults(
     const std::string& mask, const std::optional<std::filesystem::path>& cache);
 
 // What an open backend has when all work has ended and its caller has freed everything.
@@ -23,7 +23,7 @@ struct AtRest {
   MetricSnapshot figures{};
   ObjectCounts objects{};
 };
-AtRest at_rest(vk::VulkanBackend& backend);
+AtRest at_rest(Backend& backend);
 // No more than without a fault. Recordings that were kept to run again are no part of it.
 void check_at_rest(const AtRest& found, const AtRest& without_fault);
 

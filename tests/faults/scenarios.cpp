@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dispatch/contract/resident_checks.h"
+#include "dispatch/facade/backend_core.h"
 #include "faults/scenario_support.h"
 #include "support/kernel_step.h"
 #include "vk/vulkan_backend.h"
@@ -181,7 +182,7 @@ Result<void> indirect(Backend& backend) {
 
 // A block that the host submits in growing parts, and whose steps the device skips
 // when they have run seven times.
-Result<void> run_watched(vk::Engine& engine, bool measured) {
+Result<void> run_watched(dispatch::OpenDevice& open, vk::Engine& engine, bool measured) {
   static const ir::Program decide = program_of(
       "program decide workgroup(1) { readwrite go: u32[]; readwrite n: u32[];"
       " if go[0] != 0 { n[0] = n[0] + 1; if n[0] >= 7 { go[0] = 0; } } }");
@@ -202,7 +203,7 @@ Result<void> run_watched(vk::Engine& engine, bool measured) {
                         .measured = measured};
   const auto add_step = [&](const ir::Program& program,
                             std::vector<vk::BufferSlice> buffers) -> Result<void> {
-    const auto valid = engine.pipelines().validate(program);
+    const auto valid = open.programs.get(program);
     if (!valid) return plain(valid);
     auto step = kernel_step(engine, *valid, buffers);
     if (!step) return plain(step);
@@ -227,10 +228,12 @@ Result<void> run_watched(vk::Engine& engine, bool measured) {
 }
 
 Result<void> watched(Backend& backend) {
-  return dynamic_cast<vk::VulkanBackend&>(backend).call(
-      "watched", [](const std::shared_ptr<vk::Engine>& engine) -> Result<void> {
-        if (auto done = run_watched(*engine, false); !done) return done;
-        return run_watched(*engine, true);
+  return dispatch::BackendCore::of(backend).call(
+      "watched", [&](const dispatch::SharedDevice& open) -> Result<void> {
+        const auto engine = vk::engine_of(backend);
+        if (!engine) return plain(engine);
+        if (auto done = run_watched(*open, **engine, false); !done) return done;
+        return run_watched(*open, **engine, true);
       });
 }
 
@@ -282,7 +285,7 @@ Result<void> device_buffers(Backend& backend) {
 
 // More than the staging memory takes in one piece; where nothing is staged there is nothing to do.
 Result<void> large_transfers(Backend& backend) {
-  const auto engine = dynamic_cast<vk::VulkanBackend&>(backend).engine();
+  const auto engine = vk::engine_of(backend);
   if (!engine) return plain(engine);
   const vk::MemoryStrategy& memory = (*engine)->device().plan().memory;
   if (memory.writes_in_place && memory.reads_in_place) return {};

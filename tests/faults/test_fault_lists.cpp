@@ -54,7 +54,7 @@ TEST_CASE("a loader whose list of extensions is never complete is used without t
   const LoaderFaults faults;
   const EndlessList list("vkEnumerateInstanceExtensionProperties");
   const auto backend =
-      vk::VulkanBackend::make({.open = [] { return vk::open_device(); }, .cache_folder = {}});
+      vk::make_backend({.open = [] { return vk::open_device(); }, .cache_folder = {}});
   REQUIRE_MESSAGE(backend.has_value(), to_string(backend.error()));
   CHECK(EndlessList::times_asked("vkEnumerateInstanceExtensionProperties") < 100);
   CHECK(run_small_dispatch(**backend).has_value());

@@ -14,7 +14,7 @@ namespace {
 Result<void> use_instance(int fail_at, FaultKind kind) {
   begin_faults(fail_at, kind);
   auto backend =
-      vk::VulkanBackend::make({.open = [] { return vk::open_device(); }, .cache_folder = {}});
+      vk::make_backend({.open = [] { return vk::open_device(); }, .cache_folder = {}});
   if (!backend) return std::unexpected(std::move(backend.error()));
   return run_small_dispatch(**backend);
 }

@@ -46,7 +46,7 @@ struct LostBackend {
     return rest;
   }
 
-  std::unique_ptr<vk::VulkanBackend> backend;
+  std::unique_ptr<Backend> backend;
   ResidentHandle buffer;
 };
 

@@ -7,9 +7,12 @@
 #include <string>
 #include <utility>
 
+#include "dispatch/facade/backend_core.h"
+#include "dispatch/facade/resident_submission.h"
 #include "support/results.h"
 #include "support/run_program.h"
 #include "support/validation_layer.h"
+#include "vk/schedule/make_sequence.h"
 #include "vk/vulkan_backend.h"
 
 namespace felsite::test {
@@ -20,11 +23,23 @@ inline vk::BackendSettings settings_for(const std::string& mask = {},
           .cache_folder = std::nullopt};
 }
 
-inline std::unique_ptr<vk::VulkanBackend> open_backend(vk::BackendSettings settings) {
-  return must(vk::VulkanBackend::make(std::move(settings)));
+inline std::unique_ptr<Backend> open_backend(vk::BackendSettings settings) {
+  return must(vk::make_backend(std::move(settings)));
 }
-inline std::unique_ptr<vk::VulkanBackend> open_backend(const std::string& mask = {}) {
+inline std::unique_ptr<Backend> open_backend(const std::string& mask = {}) {
   return open_backend(settings_for(mask));
+}
+
+inline std::shared_ptr<vk::Engine> vulkan_engine(const Backend& backend) {
+  return must(vk::engine_of(backend));
+}
+// With the recordings and the resident buffers.
+inline dispatch::SharedDevice device_of(const Backend& backend) {
+  return must(dispatch::BackendCore::of(backend).device());
+}
+inline vk::Sequence sequence_of(const Backend& backend, const ResidentSubmission& submission) {
+  return must(vk::make_sequence(*vulkan_engine(backend),
+                                must(dispatch::resolve(*device_of(backend), submission, {}))));
 }
 
 // x[i] += 1, everywhere.

@@ -26,7 +26,7 @@ Telemetry counted(Work work) {
 
 struct Workbench {
   explicit Workbench(const std::string& mask = {}, vk::EditFunctions edit = nullptr)
-      : backend(open_backend(settings_for(mask, edit))), engine(must(backend->engine())) {}
+      : backend(open_backend(settings_for(mask, edit))), engine(vulkan_engine(*backend)) {}
 
   bool has_conditions() const {
     return engine->device().has(vk::RuntimeFeature::ConditionalRendering);
@@ -67,7 +67,7 @@ struct Workbench {
     return words_of(bytes);
   }
 
-  std::unique_ptr<vk::VulkanBackend> backend;
+  std::unique_ptr<Backend> backend;
   std::shared_ptr<vk::Engine> engine;
 };
 

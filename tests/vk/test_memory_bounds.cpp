@@ -21,7 +21,7 @@ std::shared_ptr<vk::MemoryBudget> made_up(std::uint64_t total, std::uint64_t ava
       [=] { return base::HostMemory{.total = total, .available = available}; });
 }
 
-std::unique_ptr<vk::VulkanBackend> open_within(std::shared_ptr<vk::MemoryBudget> budget) {
+std::unique_ptr<Backend> open_within(std::shared_ptr<vk::MemoryBudget> budget) {
   vk::BackendSettings settings = settings_for();
   settings.budget = std::move(budget);
   return open_backend(std::move(settings));
@@ -107,7 +107,7 @@ TEST_CASE("what is kept to be fast makes room within the budget") {
 TEST_CASE("400 buffers of 512 MiB are refused before the machine is exhausted") {
   const auto backend = open_backend();
   const bool is_software =
-      must(backend->engine())->device().snapshot().type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+      vulkan_engine(*backend)->device().snapshot().type == VK_PHYSICAL_DEVICE_TYPE_CPU;
   const bool touches = backend->device_profile().name.find("SwiftShader") != std::string::npos;
   FELSITE_SKIP_IF(!is_software || touches,
                   "the driver touches what it allocates, or has memory of its own");

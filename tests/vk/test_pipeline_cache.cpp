@@ -38,7 +38,7 @@ void check_refused(const std::filesystem::path& file, std::string_view identity 
   CHECK(read.warning.find(file.string()) != std::string::npos);
 }
 
-std::unique_ptr<vk::VulkanBackend> open_with_cache(const std::filesystem::path& folder) {
+std::unique_ptr<Backend> open_with_cache(const std::filesystem::path& folder) {
   vk::BackendSettings settings = settings_for();
   settings.cache_folder = folder;
   return open_backend(std::move(settings));
@@ -280,7 +280,7 @@ TEST_CASE("several backends close on one cache at once") {
     threads.emplace_back([&] {
       vk::BackendSettings settings = settings_for();
       settings.cache_folder = folder.path();
-      const auto backend = vk::VulkanBackend::make(std::move(settings));
+      const auto backend = vk::make_backend(std::move(settings));
       if (backend) static_cast<void>(still_works(**backend));
     });
   }

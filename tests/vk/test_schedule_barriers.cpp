@@ -52,40 +52,42 @@ struct Laid {
   vk::SequenceLayout layout;
 };
 
-Laid lay_out(vk::Engine& engine, const char* text, const DispatchConfig& config) {
-  const auto program = valid_program(text);
+Laid lay_out(const Backend& backend, const char* text, const DispatchConfig& config) {
+  const auto open = device_of(backend);
+  const auto engine = vulkan_engine(backend);
   const Bytes v(64 * 4);
   const std::vector<ByteSpan> inputs{v};
-  const dispatch::BindingPlan bindings = must(dispatch::plan_inputs(program, inputs, config));
-  Laid laid;
-  std::vector<vk::BufferSlice> slices;
-  for (const dispatch::BoundBuffer& buffer : bindings.buffers) {
-    const vk::BufferSlice slice{
-        must(engine.memory().make(vk::Place::Device, buffer.bytes, "buffer")), 0, buffer.bytes};
-    if (buffer.input != ir::kNone) {
-      laid.sequence.uploads.push_back(slice);
-    } else {
-      laid.sequence.fills.push_back({slice, std::byte{0}});
-    }
-    laid.sequence.reads.push_back(slice);
-    slices.push_back(slice);
-  }
+  dispatch::PlacedStep step{.program = valid_program(text), .config = config};
+  step.bindings = must(dispatch::plan_inputs(step.program, inputs, config));
+  dispatch::Submission submission{.name = "grid", .is_one_program = true};
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> bytes;
-  for (const dispatch::BoundBuffer& buffer : bindings.buffers) {
+  for (const dispatch::BoundBuffer& buffer : step.bindings.buffers) {
+    const dispatch::MemoryRange range{must(open->service->allocate(buffer.bytes, "grid", "buffer")),
+                                      0, buffer.bytes};
+    if (buffer.input != ir::kNone) {
+      submission.uploads.push_back(range);
+    } else {
+      submission.fills.push_back({range, std::byte{0}});
+    }
+    submission.reads.push_back(range);
+    step.memory.push_back(range);
     counts.push_back(buffer.count);
     bytes.push_back(buffer.bytes);
   }
-  laid.schedule = must(dispatch::make_schedule({.program = program,
+  step.schedule = must(dispatch::make_schedule({.program = step.program,
                                                 .config = config,
                                                 .counts = counts,
                                                 .bytes = bytes,
                                                 .grid = Extent3{8, 1, 1},
                                                 .name = "grid"},
-                                               engine.profile()));
-  const auto kernels = must(vk::kernels_of(engine.pipelines(), laid.schedule));
-  must(vk::materialize(engine, laid.schedule, kernels, slices, laid.sequence));
-  laid.layout = vk::lay_out(laid.sequence, engine.device());
+                                               open->profile()));
+  must(dispatch::compile_kernels(*open, step));
+  Laid laid;
+  laid.schedule = step.schedule;
+  submission.prefix.push_back(std::move(step));
+  laid.sequence = must(vk::make_sequence(*engine, submission));
+  laid.layout = vk::lay_out(laid.sequence, engine->device());
   return laid;
 }
 
@@ -109,7 +111,6 @@ std::string between_kernels(const std::vector<dispatch::PlannedBarrier>& barrier
 TEST_CASE("grid sequences: the barriers between kernels are those that an explanation shows") {
   for (const char* const mask : {"", "none", "-conditional_rendering", "-in_place_memory"}) {
     const auto backend = open_backend(mask);
-    const auto engine = must(backend->engine());
     for (const char* const text : {kClosure, kScatter, kWay}) {
       for (const std::uint32_t bound : {1u, 5u, 1000u}) {
         for (const auto form : {GridSync::Resident, GridSync::OneWorkgroup}) {
@@ -119,7 +120,7 @@ TEST_CASE("grid sequences: the barriers between kernels are those that an explan
           DispatchConfig config;
           config.fixpoint_iterations = bound;
           config.grid_sync = form;
-          const Laid laid = lay_out(*engine, text, config);
+          const Laid laid = lay_out(*backend, text, config);
           const dispatch::SequencePlan plan = dispatch::sequence_of(laid.schedule);
           const std::size_t surrounding =
               laid.layout.plan.prologue.size() - laid.schedule.prefix.size();
@@ -137,7 +138,6 @@ TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed 
   std::size_t barriers = 0;
   for (const char* const mask : {"", "none", "-conditional_rendering", "-in_place_memory"}) {
     const auto backend = open_backend(mask);
-    const auto engine = must(backend->engine());
     for (const char* const text : {kClosure, kScatter, kWay}) {
       for (const std::uint32_t bound : {1u, 5u, 1000u}) {
         for (const auto kind :
@@ -152,7 +152,7 @@ TEST_CASE("grid sequences: every hazard is ordered, and every barrier is needed 
             config.fixpoint_iterations = bound;
             config.convergence = {kind, kind == Convergence::Kind::Flag ? "changed" : ""};
             config.grid_sync = form;
-            const Laid laid = lay_out(*engine, text, config);
+            const Laid laid = lay_out(*backend, text, config);
             const vk::SequenceLayout& layout = laid.layout;
             const auto hazards = dispatch::find_hazards(layout.plan, layout.barriers);
             if (!hazards.empty()) FAIL(dispatch::to_string(hazards.front(), layout.plan));

@@ -12,7 +12,6 @@
 #include "support/hazard_oracle.h"
 #include "support/sequence_plans.h"
 #include "vk/backend_on_device.h"
-#include "vk/resident_sequence.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -57,9 +56,9 @@ struct LaidOut {
   vk::Sequence sequence;
   SequenceLayout layout;
 };
-LaidOut lay_out(vk::Engine& engine, const Submission& submission) {
-  LaidOut made{must(vk::make_sequence(engine, submission.get(), {})), {}};
-  made.layout = vk::lay_out(made.sequence, engine.device());
+LaidOut lay_out(const Backend& backend, const Submission& submission) {
+  LaidOut made{sequence_of(backend, submission.get()), {}};
+  made.layout = vk::lay_out(made.sequence, vulkan_engine(backend)->device());
   return made;
 }
 
@@ -304,11 +303,11 @@ class RandomSubmission {
 
 TEST_CASE("work on buffers that no other work can reach waits for none") {
   const auto backend = open_backend();
-  vk::Engine& engine = *backend->engine().value();
+  vk::Engine& engine = *vulkan_engine(*backend);
   const auto x = must(backend->allocate_resident(64));
   Submission submission;
   submission.prefix = {{.program = add_one(), .resources = {x}}};
-  LaidOut made = lay_out(engine, submission);
+  LaidOut made = lay_out(*backend, submission);
   const auto waits = [](const SequenceLayout& layout) {
     return std::ranges::any_of(layout.barriers.barriers, [](const auto& barrier) {
       return barrier.section == dispatch::Section::Prologue && barrier.before <= 1;
@@ -323,7 +322,7 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
   for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(mask);
-    const auto engine = must(backend->engine());
+    const auto engine = vulkan_engine(*backend);
     const vk::MemoryStrategy& strategy = engine->device().plan().memory;
     const auto buffers = must(backend->allocate_resident_many(std::array{64ul, 64ul}));
     const Bytes bytes(64);
@@ -337,7 +336,7 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
         .repeated = {{.program = add_one(), .resources = {buffers[1]}}},
         .count = 3,
         .reads = {{.buffer = buffers[1]}}};
-    const LaidOut made = lay_out(*engine, all);
+    const LaidOut made = lay_out(*backend, all);
     check_all(made, *engine);
     // What comes too early is seen: the upload over the fill, written before it.
     LaidOut early = made;
@@ -355,11 +354,11 @@ TEST_CASE("fills, uploads, kernels, reads: in this order, and staged only where 
     CHECK(kinds(made.layout.commands[1]) == std::vector{CommandKind::Kernel});
 
     all.count = 0;  // what never runs needs nothing
-    const LaidOut none = lay_out(*engine, all);
+    const LaidOut none = lay_out(*backend, all);
     check_all(none, *engine);
     CHECK(none.layout.commands[1].empty());
-    check_all(lay_out(*engine, {}), *engine);
-    CHECK(lay_out(*engine, {}).layout.barriers.barriers.empty());
+    check_all(lay_out(*backend, {}), *engine);
+    CHECK(lay_out(*backend, {}).layout.barriers.barriers.empty());
   }
 }
 
@@ -386,12 +385,12 @@ TEST_CASE("random submissions are laid out soundly, with no barrier too many") {
   for (const std::string mask : kLayoutMasks) {
     CAPTURE(mask);
     const auto backend = open_backend(mask);
-    const auto engine = must(backend->engine());
+    const auto engine = vulkan_engine(*backend);
     const auto buffers = must(backend->allocate_resident_many(std::array{64ul, 64ul, 64ul, 64ul}));
     const Bytes bytes(64);
     for_seeds(60, [&](std::uint64_t seed) {
       CAPTURE(seed);
-      check_all(lay_out(*engine, RandomSubmission(seed, buffers, bytes).make()), *engine);
+      check_all(lay_out(*backend, RandomSubmission(seed, buffers, bytes).make()), *engine);
     });
   }
 }

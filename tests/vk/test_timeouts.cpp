@@ -137,7 +137,7 @@ TEST_CASE("resident work that takes too long keeps what it uses until it ends") 
   must(backend->flush());
   CHECK(backend->metric_snapshot().resident_bytes == 0);
   CHECK(backend->metric_snapshot().in_flight == 0);
-  backend->engine().value()->recordings().clear();
+  device_of(*backend)->recordings.clear();
   CHECK(backend->metric_snapshot().device_bytes <= bytes);
   check_silent_layers();
 }

@@ -179,7 +179,7 @@ TEST_CASE("a submission that fails in the middle ends it and leaves nothing behi
       CHECK(still_works(*bench.backend));
       must(bench.backend->flush());
       CHECK(bench.backend->metric_snapshot().in_flight == 0);
-      bench.engine->recordings().clear();
+      device_of(*bench.backend)->recordings.clear();
       CHECK(bench.backend->metric_snapshot().device_bytes <= before);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/errors.h"
@@ -36,6 +37,10 @@ Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes
     }
   }
   return {};
+}
+
+bool is_all_zero(ByteSpan bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
 std::optional<Extent3> indirect_grid(const ir::Program& program,

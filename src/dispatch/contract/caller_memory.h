@@ -17,6 +17,9 @@ Result<void> check_result_memory(const BindingPlan& plan, std::uint64_t limit);
 // No input may lie in an output slot: resizing the slot would free the input.
 Result<void> check_slots(std::span<const ByteSpan> inputs, std::span<const Bytes> slots);
 
+// What a convergence flag holds when nothing changed.
+bool is_all_zero(ByteSpan bytes);
+
 // The three words that the program's IndirectDispatch reads, if it has one. `contents` gives the
 // bytes that a buffer holds.
 std::optional<Extent3> indirect_grid(const ir::Program& program,

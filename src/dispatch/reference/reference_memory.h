@@ -1,64 +1,47 @@
-// Resident buffers of the reference backend: host memory, within a limit.
+// Memory of the reference backend: host memory, within a limit.
 #pragma once
 
 #include <atomic>
-#include <utility>
 
-#include "dispatch/contract/resident_table.h"
-#include "felsite/figures.h"
+#include "dispatch/contract/service.h"
 
 namespace felsite::dispatch {
 
-// A share of the memory limit, released on destruction.
-class MemoryShare {
+// How much of the limit is taken. Allocations share it, since they may outlive the backend.
+struct MemoryLimit {
+  explicit MemoryLimit(std::uint64_t bytes) : limit(bytes) {}
+  const std::uint64_t limit;
+  std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> allocations{0};
+};
+
+class HostBuffer final : public Allocation {
  public:
-  MemoryShare(std::atomic<std::uint64_t>& taken, std::uint64_t bytes)
-      : taken_(&taken), bytes_(bytes) {}
-  MemoryShare(MemoryShare&& other) noexcept
-      : taken_(std::exchange(other.taken_, nullptr)), bytes_(other.bytes_) {}
-  MemoryShare& operator=(MemoryShare&&) = delete;
-  ~MemoryShare() {
-    if (taken_ != nullptr) *taken_ -= bytes_;
-  }
+  // DeviceOutOfMemory names what was requested and what is left.
+  static Result<std::shared_ptr<HostBuffer>> make(std::shared_ptr<MemoryLimit> limit,
+                                                  std::uint64_t bytes);
+  // The caller's bytes, which are only read.
+  static std::shared_ptr<HostBuffer> borrow(ByteSpan bytes);
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer() override;
+
+  std::uint64_t bytes() const override { return bytes_; }
+  std::byte* data() const { return data_; }
 
  private:
-  std::atomic<std::uint64_t>* taken_;
-  std::uint64_t bytes_;
+  HostBuffer() = default;
+
+  std::shared_ptr<MemoryLimit> limit_;  // null: borrowed
+  Bytes own_;
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
 };
 
-struct HostBuffer {
-  MemoryShare share;
-  Bytes bytes;
-};
-
-class HostMemory {
- public:
-  explicit HostMemory(std::uint64_t limit);
-
-  // All or nothing; DeviceOutOfMemory names what was requested and what is left.
-  Result<std::vector<ResidentHandle>> allocate(std::span<const std::uint64_t> sizes);
-  Result<std::shared_ptr<HostBuffer>> find(const ResidentHandle& handle) const {
-    return table_.find(handle);
-  }
-  Result<std::shared_ptr<HostBuffer>> find_writable(const ResidentHandle& handle) const {
-    return table_.find_writable(handle);
-  }
-  void protect(const ResidentHandle& handle, bool is_protected) {
-    table_.protect(handle, is_protected);
-  }
-  Result<void> free(const ResidentHandle& handle);
-  void clear();
-  // Fills in its part of the figures.
-  void report(MetricSnapshot& figures) const;
-
- private:
-  Result<MemoryShare> take(std::uint64_t bytes);
-
-  const std::uint64_t limit_;
-  std::atomic<std::uint64_t> taken_{0};     // by buffers that are alive or still in use
-  std::atomic<std::uint64_t> resident_{0};  // by buffers that are alive
-  std::atomic<std::uint64_t> allocations_{0};
-  ResidentTable<HostBuffer> table_;
-};
+// Where a range begins; null where nothing is bound.
+inline std::byte* data_of(const MemoryRange& range) {
+  if (range.memory == nullptr) return nullptr;
+  return static_cast<const HostBuffer&>(*range.memory).data() + range.offset;
+}
 
 }  // namespace felsite::dispatch

@@ -186,6 +186,14 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
 
 }  // namespace
 
+std::optional<std::uint32_t> segment_of(const Schedule& schedule, std::uint32_t kernel) {
+  for (const auto* steps : {&schedule.prefix, &schedule.repeated}) {
+    const auto found = std::ranges::find(*steps, kernel, &ScheduledStep::kernel);
+    if (found != steps->end() && found->segment) return found->segment->index;
+  }
+  return std::nullopt;
+}
+
 Result<Schedule> make_schedule(const ScheduleRequest& request, const DeviceProfile& device) {
   return base::guarded([&] { return make(request, device); });
 }

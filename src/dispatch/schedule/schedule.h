@@ -117,6 +117,9 @@ struct Schedule {
   std::optional<IterationOutcome> outcome;  // absent: one iteration of one kernel
 };
 
+// Which segment of the caller's program a kernel runs, for errors.
+std::optional<std::uint32_t> segment_of(const Schedule& schedule, std::uint32_t kernel);
+
 // Kernels can be bound to memory from multiples of it on.
 std::uint64_t binding_alignment(const DeviceProfile& device);
 
@@ -124,7 +127,8 @@ std::uint64_t binding_alignment(const DeviceProfile& device);
 struct RangePlace {
   // Bytes of that memory before the range, because devices bind memory only from certain places on.
   std::uint64_t start = 0;
-  // The word in which the range ends also holds bytes that are not the range's.
+  // The last word that is bound also holds bytes that are not the range's. An empty range has one
+  // too.
   bool shares_last_word = false;
 };
 

@@ -137,8 +137,13 @@ Result<ScheduledStep> ScheduleWriter::copy_step(BufferId id, bool is_in) {
 Result<void> ScheduleWriter::copy_ranges_in() {
   for (BufferId id = 0; id < request_.program.buffers().size(); ++id) {
     const RangePlace place = place_of(request_, id);
-    // A range without bytes can be bound anywhere.
-    if (request_.bytes[id] == 0 || (place.start == 0 && !place.shares_last_word)) continue;
+    if (place.start == 0 && !place.shares_last_word) continue;
+    if (request_.bytes[id] == 0) {
+      // What is bound for an empty buffer has a few bytes, which must not be those of others.
+      copies_[id] = add_buffer(PlannedBuffer::Kind::Device, codegen::kBoundBytesOfEmpty,
+                               fmt::format("empty range of {}", request_.program.buffer(id).name));
+      continue;
+    }
     const std::uint64_t bytes = base::align_up(request_.bytes[id], 4);
     copies_[id] = add_buffer(PlannedBuffer::Kind::Device, bytes,
                              fmt::format("range of {}", request_.program.buffer(id).name));
@@ -155,7 +160,7 @@ Result<void> ScheduleWriter::copy_ranges_in() {
 
 Result<void> ScheduleWriter::copy_ranges_out() {
   for (const BufferId id : changed_buffers(request_.program)) {
-    if (copies_[id].buffer == BufferRef::kUnbound) continue;
+    if (copies_[id].buffer == BufferRef::kUnbound || request_.bytes[id] == 0) continue;
     FELSITE_TRY(auto copy, copy_step(id, /*is_in=*/false));
     // Whether the repeated steps run at all is known only later.
     if (!out_.repeated.empty()) out_.repeated.push_back(copy);

@@ -34,9 +34,10 @@ std::vector<KernelUse> uses_of(const ScheduledKernel& kernel) {
 
 void add_access(std::vector<BufferAccess>& accesses, const BufferRef& ref, Stage stage,
                 bool writes) {
-  if (ref.buffer == BufferRef::kUnbound || ref.bytes == 0) return;
-  // Kernels access whole words.
-  const std::uint64_t end = ref.offset + (ref.bytes + 3) / 4 * 4;
+  if (ref.buffer == BufferRef::kUnbound) return;
+  // Kernels access whole words, of an empty buffer those that are bound for it.
+  const std::uint64_t bytes = ref.bytes == 0 ? codegen::kBoundBytesOfEmpty : (ref.bytes + 3) / 4 * 4;
+  const std::uint64_t end = ref.offset + bytes;
   accesses.push_back({ref.buffer, ref.offset, end, stage, writes});
 }
 

@@ -3,16 +3,21 @@
 
 #include <memory>
 
+#include "dispatch/contract/service.h"
 #include "felsite/kernel.h"
 #include "vk/kernel/pipeline.h"
 
 namespace felsite::vk {
 
-struct KernelOnDevice {
+struct KernelOnDevice final : dispatch::CompiledKernel {
+  KernelOnDevice(Device& on, codegen::Kernel lowered, ir::Program from)
+      : device(on), kernel(std::move(lowered)), program(std::move(from)) {}
+  std::vector<Use> uses() const override;
+
   Device& device;
   codegen::Kernel kernel;
   ir::Program program;
-  Pipeline pipeline;
+  Pipeline pipeline{};
 
   Error with_context(Error error) const;
 };

@@ -16,8 +16,6 @@
 namespace felsite::vk {
 namespace {
 
-thread_local KernelUse* current_use = nullptr;
-
 // Drivers do not report the size of a pipeline; it grows with the module.
 std::uint64_t bytes_of(const KernelOnDevice& kernel) {
   return sizeof kernel + kernel.kernel.words.size() * sizeof kernel.kernel.words[0] +
@@ -25,9 +23,6 @@ std::uint64_t bytes_of(const KernelOnDevice& kernel) {
 }
 
 }  // namespace
-
-KernelUse::Scope::Scope(KernelUse& use) : before_(std::exchange(current_use, &use)) {}
-KernelUse::Scope::~Scope() { current_use = before_; }
 
 Result<std::unique_ptr<Pipelines>> Pipelines::make(Device& device,
                                                    std::optional<std::filesystem::path> folder,
@@ -69,6 +64,7 @@ Result<void> Pipelines::open_cache(std::optional<std::filesystem::path> folder) 
 
 // With the lock held.
 void Pipelines::note_use(Kept::Entry& entry) {
+  auto* const current_use = static_cast<KernelUse*>(dispatch::KernelOwner::current());
   if (current_use == nullptr) {
     entry.value.is_for_others = true;
     return;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/lru.h"
+#include "dispatch/contract/kernel_owner.h"
 #include "felsite/dispatch.h"
 #include "felsite/figures.h"
-#include "ir/check/validity_cache.h"
 #include "ir/fingerprint.h"
 #include "vk/kernel/kernel_on_device.h"
 #include "vk/kernel/pipeline_cache_file.h"
@@ -26,22 +26,8 @@ struct KernelKey {
   bool operator==(const KernelKey&) const = default;
 };
 
-// The kernels that one owner has used. Kernels whose owners are all destroyed are not kept.
-class KernelUse {
- public:
-  // While it lives, what its thread gets from Pipelines counts as used by the owner.
-  class Scope {
-   public:
-    explicit Scope(KernelUse& use);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    KernelUse* const before_;
-  };
-
- private:
+// The kernels that one owner has used.
+class KernelUse final : public dispatch::KernelOwner {
   friend class Pipelines;
   // Locked after the mutex of the pipelines, which a recovery replaces.
   std::mutex mutex_;
@@ -73,8 +59,6 @@ class Pipelines {
   Result<SharedKernel> get(const ir::ValidProgram& program, bool grid_in_parts = false);
   // The same for a segment with other options of lowering.
   Result<SharedKernel> get(const codegen::Segment& segment);
-  // Validates the program, once. Fails with InvalidProgram and the findings.
-  Result<ir::ValidProgram> validate(ir::Program program) { return valid_.get(std::move(program)); }
 
   struct KeptKernel {
     SharedKernel kernel;
@@ -125,7 +109,6 @@ class Pipelines {
   SharedCache cache_;
   std::uint64_t in_cache_ = 0;  // compiled into it
   Kept kept_;
-  ir::ValidityCache valid_;
   PipelineCacheSnapshot figures_;
   bool is_saved_ = true;
   std::atomic<bool> has_warned_ = false;

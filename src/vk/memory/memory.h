@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "felsite/dispatch.h"
+#include "dispatch/contract/service.h"
 #include "vk/device/device.h"
 #include "vk/memory/memory_budget.h"
 
@@ -21,15 +21,15 @@ enum class Place : std::uint8_t {
   Control,   // small blocks that kernels and the host read and write
 };
 
-class Buffer {
+class Buffer final : public dispatch::Allocation {
  public:
-  ~Buffer();
+  ~Buffer() override;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
   VkBuffer handle() const { return buffer_; }
   // The size as asked for, and with padding: a multiple of four that is never zero.
-  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t bytes() const override { return bytes_; }
   std::uint64_t range() const { return range_; }
   bool is_mapped() const { return mapped_ != nullptr; }
   // Whether the host accesses it in place. On a device with in-place memory some buffers are still
@@ -44,6 +44,7 @@ class Buffer {
 
   // Names it for debuggers, and its memory too if no other buffer shares it.
   void name(const ObjectName& what) const;
+  void set_label(std::string_view label) const override { name(label); }
 
  private:
   friend class Memory;

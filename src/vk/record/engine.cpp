@@ -14,16 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How much device memory idle recordings may keep: a part of the largest heap.
-std::uint64_t idle_bytes(const DeviceSnapshot& device) {
-  constexpr std::uint64_t kMax = std::uint64_t{512} << 20;
-  std::uint64_t heap = 0;
-  for (const MemoryHeap& other : device.memory_heaps) {
-    if ((other.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0) heap = std::max(heap, other.bytes);
-  }
-  return std::min(heap / 4, kMax);
-}
-
 std::uint64_t nanoseconds(Clock::duration duration) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(duration).count());
 }
@@ -79,8 +69,6 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
               Transfers::make(*parts.memory, two_queues ? *parts.transfer_queue : *parts.queue,
                               *parts.queue));
   parts.transfers = std::move(transfers);
-  parts.buffers = std::make_unique<dispatch::ResidentTable<Buffer>>();
-  parts.recordings = std::make_unique<RecordingPool>(idle_bytes(parts.device->snapshot()));
   return {};
 }
 
@@ -93,18 +81,12 @@ bool Engine::drain() {
 }
 
 Engine::~Engine() {
-  if (!drain()) {
-    static_cast<void>(parts_.release());
-  } else if (parts_->recordings != nullptr) {
-    parts_->recordings->clear();
-  }
+  if (!drain()) static_cast<void>(parts_.release());
 }
 
 Result<std::shared_ptr<Recording>> Engine::record(Sequence sequence) {
-  const dispatch::HostSlice slice("record");
   auto recording = Recording::make(memory(), std::move(sequence));
   if (!recording) return std::unexpected(noted(std::move(recording.error())));
-  ++recorded_;
   return recording;
 }
 
@@ -269,52 +251,6 @@ Result<void> Engine::wait_until_unused(const Buffer& buffer, std::chrono::nanose
   return waited;
 }
 
-void Engine::track(const std::shared_ptr<Held>& held) {
-  const std::lock_guard lock(users_mutex_);
-  if (held_.size() >= sweep_at_) {
-    std::erase_if(held_, [](const std::weak_ptr<Held>& other) { return other.expired(); });
-    sweep_at_ = 16 + 2 * held_.size();
-  }
-  held_.push_back(held);
-}
-
-// One by one, so that nothing is allocated and each is released without the lock.
-void Engine::release_held() {
-  while (true) {
-    std::shared_ptr<Held> held;
-    {
-      const std::lock_guard lock(users_mutex_);
-      if (held_.empty()) return;
-      held = held_.back().lock();
-      held_.pop_back();
-    }
-    if (held != nullptr) held->release();
-  }
-}
-
-void Engine::drop_users(const Buffer& buffer) {
-  recordings().drop_users(&buffer);
-  while (take_held_user(buffer) != nullptr) {
-  }
-}
-
-// One of those that callers hold; the caller of this destroys it without a lock.
-std::shared_ptr<Recording> Engine::take_held_user(const Buffer& buffer) {
-  const std::lock_guard lock(users_mutex_);
-  for (const std::weak_ptr<Held>& other : held_) {
-    const auto held = other.lock();
-    if (held == nullptr) continue;
-    if (auto user = held->take_user(buffer)) return user;
-  }
-  return nullptr;
-}
-
-void Engine::drop_unwanted(KernelUse& use) {
-  for (const auto& entry : pipelines().release(use)) {
-    recordings().drop_users_of_kernel(entry.value.kernel.get());
-  }
-}
-
 void Engine::wait_until_idle() noexcept {
   const Ticket last = queue().last_ticket();
   while (last != 0 && !queue().is_done(last) && !is_lost()) {
@@ -333,28 +269,11 @@ Result<void> Engine::wait_for_all() {
   return {};
 }
 
-bool Engine::is_over_budget(const ir::Fingerprint& program) {
-  const std::lock_guard lock(budget_mutex_);
-  return std::ranges::find(over_budget_, program) != over_budget_.end();
-}
-
-void Engine::note_over_budget(const ir::Fingerprint& program) {
-  constexpr std::size_t kMax = 256;  // what is forgotten will be found out again
-  const std::lock_guard lock(budget_mutex_);
-  if (over_budget_.size() == kMax) over_budget_.erase(over_budget_.begin());
-  over_budget_.push_back(program);
-}
-
 void Engine::report(MetricSnapshot& figures) {
-  figures.resident_buffers = buffers().size();
-  buffers().each([&](const Buffer& buffer) { figures.resident_bytes += buffer.bytes(); });
   const Memory::Figures in_all = memory().figures();
   figures.device_bytes = in_all.in_use;
   figures.idle_bytes = in_all.idle;
   figures.in_flight = queue().in_flight();
-  figures.recordings = recorded_;
-  figures.recordings_kept = recordings().size();
-  figures.recording_bytes = recordings().own_bytes();
   figures.allocations = memory().allocations();
 }
 

@@ -1,4 +1,4 @@
-// An open device with all that runs programs on it. All of it is lost with the device, and made
+// An open device with all that runs sequences on it. All of it is lost with the device, and made
 // again by a recovery.
 #pragma once
 
@@ -11,10 +11,9 @@
 #include <optional>
 
 #include "base/deadline.h"
-#include "dispatch/contract/resident_table.h"
 #include "felsite/device_profile.h"
 #include "vk/kernel/pipelines.h"
-#include "vk/record/recording_pool.h"
+#include "vk/record/recording.h"
 #include "vk/record/step_binding.h"
 #include "vk/record/transfers.h"
 
@@ -60,8 +59,6 @@ class Engine {
   WorkQueue& queue() { return *parts_->queue; }
   Transfers& transfers() { return *parts_->transfers; }
   Pipelines& pipelines() { return *parts_->pipelines; }
-  RecordingPool& recordings() { return *parts_->recordings; }
-  dispatch::ResidentTable<Buffer>& buffers() { return *parts_->buffers; }
   const DeviceProfile& profile() const { return profile_; }
 
   Result<Running> start(std::shared_ptr<Recording> recording, std::span<const ByteSpan> uploads);
@@ -79,25 +76,6 @@ class Engine {
   // if that takes longer than closing would wait, or than `timeout`.
   Result<void> wait_until_unused(const Buffer& buffer,
                                  std::chrono::nanoseconds timeout = kNoTimeout);
-  // Drops the recordings that use a freed buffer.
-  void drop_users(const Buffer& buffer);
-  // When the owner of kernels is destroyed: drops those that nobody else uses, and their
-  // recordings.
-  void drop_unwanted(KernelUse& use);
-  // What an object that a caller holds uses of the engine. The engine keeps track of it, since
-  // closing and freeing take it away while the object itself may stay.
-  class Held {
-   public:
-    virtual ~Held() = default;
-    // Thread-safe. It is called before the last pointer to a Held is dropped.
-    virtual void release() = 0;
-    // Takes out what uses a freed buffer, unless it is running: a run checks for freed buffers when
-    // it ends.
-    virtual std::shared_ptr<Recording> take_user(const Buffer& buffer) = 0;
-  };
-  void track(const std::shared_ptr<Held>& held);
-  // Releases all that is held, when the engine closes.
-  void release_held();
 
   Result<void> wait_for_all();
   // Returns when all submitted work has ended or the device is lost, even if waiting fails: only
@@ -107,15 +85,11 @@ class Engine {
   bool drain();
   void report(MetricSnapshot& figures);
 
-  // Programs whose loops exceeded the driver's budget when they ran as one workgroup.
-  bool is_over_budget(const ir::Fingerprint& program);
-  void note_over_budget(const ir::Fingerprint& program);
-
   // Also if only a poll of a queue reported it.
   bool is_lost() const;
+  void note_lost() { lost_ = true; }
   // Remembers a lost device, and returns the error with the device in its context.
   Error noted(Error error);
-  std::uint64_t recorded() const { return recorded_; }
   Result<std::shared_ptr<Recording>> record(Sequence sequence);
 
  private:
@@ -126,8 +100,6 @@ class Engine {
     std::unique_ptr<WorkQueue> transfer_queue;  // null where copies run on the compute queue
     std::unique_ptr<Pipelines> pipelines;
     std::unique_ptr<Transfers> transfers;
-    std::unique_ptr<dispatch::ResidentTable<Buffer>> buffers;
-    std::unique_ptr<RecordingPool> recordings;
   };
 
   explicit Engine(std::chrono::nanoseconds grace)
@@ -136,7 +108,6 @@ class Engine {
   Result<void> add_device_times(Running& running, std::chrono::steady_clock::time_point ended);
   Result<void> submit_next(Running& running);
   void forget_ended();
-  std::shared_ptr<Recording> take_held_user(const Buffer& buffer);
   Result<void> make_parts(std::unique_ptr<Device> device,
                           std::optional<std::filesystem::path> cache_folder,
                           const std::shared_ptr<MemoryBudget>& budget);
@@ -145,14 +116,9 @@ class Engine {
   std::unique_ptr<Parts> parts_;  // its members are destroyed from the last to the first
   const std::chrono::nanoseconds patience_;
   std::chrono::nanoseconds grace_;  // what is left of the grace
-  std::mutex users_mutex_;          // guards the next two
+  std::mutex users_mutex_;
   std::list<Running::Abandoned> abandoned_;
-  std::vector<std::weak_ptr<Held>> held_;
-  std::size_t sweep_at_ = 16;  // with so many of them, expired ones are removed
-  std::mutex budget_mutex_;
-  std::vector<ir::Fingerprint> over_budget_;
   std::atomic<bool> lost_ = false;
-  std::atomic<std::uint64_t> recorded_ = 0;
 };
 
 }  // namespace felsite::vk

@@ -57,7 +57,6 @@ Result<std::shared_ptr<Recording>> Recording::make(Memory& memory, Sequence sequ
   if (done) done = made->make_commands();
   if (done) done = made->record();
   if (!done) return std::unexpected(std::move(done.error()));
-  dispatch::count(Counter::Recordings);
   return made;
 }
 

@@ -34,7 +34,7 @@ inline bool overlap(const BufferSlice& a, const BufferSlice& b) {
 // empty buffer, unless the kernel takes a null descriptor for it.
 inline std::uint64_t bound_bytes(const BufferSlice& slice, const codegen::Kernel& kernel) {
   if (slice.bytes != 0) return (slice.bytes + 3) / 4 * 4;
-  return kernel.needs_robust_access2 ? 0 : 8;
+  return kernel.needs_robust_access2 ? 0 : codegen::kBoundBytesOfEmpty;
 }
 
 // What a kernel accesses.
@@ -84,12 +84,6 @@ struct IndirectGate {
   std::uint32_t caller_step = 0;
 };
 
-// A buffer of a caller's program that a plain dispatch binds.
-struct ProgramBuffer {
-  ir::BufferId id = 0;
-  bool written = false;
-};
-
 // Constants that the host writes before each run: initial values of counters and flags. The buffer
 // is one of Place::Control.
 struct HostWords {
@@ -110,17 +104,11 @@ struct Sequence {
   // What to read after a run of several iterations: words of `scheduled`.
   std::optional<dispatch::IterationOutcome> iterations{};
   std::vector<BufferSlice> scheduled{};  // by Schedule::buffers
-  std::optional<BufferSlice>
-      flag{};  // the caller's buffer that IterationOutcome::flag has to go to
   // Four bytes of a buffer of Place::Control. The repeated steps then run at most `count` times:
   // the host reads the word after each submission, and submits no more once it is zero. One
   // submission may hold several runs, so surplus runs must do no harm.
   std::optional<BufferSlice> watch{};
   std::vector<HostWords> host_words{};
-  // Of a plain dispatch: the program's buffers that have memory, and whether it has to run again in
-  // another form if its loops exceed the driver's budget.
-  std::vector<ProgramBuffer> program_buffers{};
-  bool is_attempt = false;
   // The size of the buffers that only this sequence uses.
   std::uint64_t own_bytes = 0;
   // No other work uses any of its buffers, so it needs no barrier against earlier work.

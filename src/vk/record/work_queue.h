@@ -8,13 +8,14 @@
 #include <mutex>
 #include <span>
 
+#include "dispatch/contract/service.h"
 #include "vk/device/device.h"
 
 namespace felsite::vk {
 
 // Counts submissions from 1 on; they end in that order.
 using Ticket = std::uint64_t;
-inline constexpr std::chrono::nanoseconds kNoTimeout = std::chrono::nanoseconds::max();
+using dispatch::kNoTimeout;
 
 class WorkQueue {
  public:

@@ -103,35 +103,7 @@ class Materializer {
   std::vector<BufferSlice> slices_;  // by Schedule::buffers
 };
 
-// Which segment of the caller's program a kernel runs, for errors.
-std::optional<std::uint32_t> segment_of(const Schedule& schedule, std::uint32_t kernel) {
-  for (const auto* steps : {&schedule.prefix, &schedule.repeated}) {
-    const auto found = std::ranges::find(*steps, kernel, &ScheduledStep::kernel);
-    if (found != steps->end() && found->segment) return found->segment->index;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
-
-Result<SharedKernel> compile(Pipelines& pipelines, const dispatch::ScheduledKernel& kernel) {
-  FELSITE_TRY(auto valid, pipelines.validate(kernel.program));
-  return pipelines.get(kernel.as_segment(std::move(valid)));
-}
-
-Result<std::vector<SharedKernel>> kernels_of(Pipelines& pipelines, const Schedule& schedule) {
-  std::vector<SharedKernel> kernels;
-  for (const dispatch::ScheduledKernel& scheduled : schedule.kernels) {
-    auto kernel = compile(pipelines, scheduled);
-    if (!kernel) {
-      kernel.error().context.segment =
-          segment_of(schedule, static_cast<std::uint32_t>(kernels.size()));
-      return std::unexpected(std::move(kernel.error()));
-    }
-    kernels.push_back(std::move(*kernel));
-  }
-  return kernels;
-}
 
 Result<void> materialize(Engine& engine, const Schedule& schedule,
                          std::span<const SharedKernel> kernels,

@@ -6,11 +6,6 @@
 
 namespace felsite::vk {
 
-Result<SharedKernel> compile(Pipelines& pipelines, const dispatch::ScheduledKernel& kernel);
-// All of them, by Schedule::kernels.
-Result<std::vector<SharedKernel>> kernels_of(Pipelines& pipelines,
-                                             const dispatch::Schedule& schedule);
-
 // Appends the steps, initial words and own bytes of the schedule to the sequence, and sets
 // Sequence::iterations. `callers`: the slices of the program's buffers, by BufferId.
 Result<void> materialize(Engine& engine, const dispatch::Schedule& schedule,

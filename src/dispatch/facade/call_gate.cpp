@@ -1,4 +1,4 @@
-#include "dispatch/contract/call_gate.h"
+#include "dispatch/facade/call_gate.h"
 
 #include "base/errors.h"
 

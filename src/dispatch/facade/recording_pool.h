@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/lru.h"
+#include "dispatch/contract/service.h"
 #include "ir/fingerprint.h"
-#include "vk/record/recording.h"
 
-namespace felsite::vk {
+namespace felsite::dispatch {
 
 // Names all that a recording depends on; built from words, compared by a 128-bit hash.
 class RecordingKey {
@@ -33,6 +33,17 @@ class RecordingKey {
   std::vector<std::uint64_t> words_;
 };
 
+// What a plain dispatch has to know of a recording of its shape.
+struct PlainShape {
+  std::vector<CompiledKernel::Use> buffers;  // the program's buffers that have memory
+  bool is_attempt = false;                   // see RouteChoice
+};
+
+struct PooledRecording {
+  std::shared_ptr<Recorded> recorded;
+  std::shared_ptr<const PlainShape> shape{};  // null for submissions
+};
+
 // Thread-safe. Threads that run the same work at the same time each get their own recording. The
 // least recently used are evicted first.
 class RecordingPool {
@@ -41,23 +52,22 @@ class RecordingPool {
   explicit RecordingPool(std::uint64_t most_bytes)
       : most_bytes_(most_bytes), idle_({.entries = kMax, .bytes = most_bytes}) {}
 
-  // Takes an idle one out, or gives null.
-  std::shared_ptr<Recording> take(const ir::Fingerprint& key);
-  void release(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-               std::uint64_t own_bytes) noexcept;
+  // Takes an idle one out; its recording is null if there is none.
+  PooledRecording take(const ir::Fingerprint& key);
+  void release(const ir::Fingerprint& key, PooledRecording recording) noexcept;
   void forget(const ir::Fingerprint& key);
   // Drops those that use a freed buffer or an evicted kernel, so that its memory is freed too.
-  void drop_users(const Buffer* buffer) { drop_users_of(buffer); }
-  void drop_users_of_kernel(const KernelOnDevice* kernel) { drop_users_of(kernel); }
+  void drop_users(const Allocation& memory) { drop_users_of(memory); }
+  void drop_users(const CompiledKernel& kernel) { drop_users_of(kernel); }
   void clear();
   std::size_t size() const;
   // Device memory of all idle recordings together.
   std::uint64_t own_bytes() const;
 
  private:
-  using Idle = base::Lru<ir::Fingerprint, std::shared_ptr<Recording>, ir::FingerprintHash>;
+  using Idle = base::Lru<ir::Fingerprint, PooledRecording, ir::FingerprintHash>;
   template <class Used>
-  void drop_users_of(const Used* used);
+  void drop_users_of(const Used& used);
 
   static constexpr std::size_t kMax = 256;
   const std::uint64_t most_bytes_;
@@ -65,4 +75,4 @@ class RecordingPool {
   Idle idle_;
 };
 
-}  // namespace felsite::vk
+}  // namespace felsite::dispatch

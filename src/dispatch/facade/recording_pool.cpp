@@ -1,24 +1,24 @@
-#include "vk/record/recording_pool.h"
+#include "dispatch/facade/recording_pool.h"
 
 #include <xxhash.h>
 
 #include "base/guarded.h"
 
-namespace felsite::vk {
+namespace felsite::dispatch {
 
 ir::Fingerprint RecordingKey::hash() const {
   const XXH128_hash_t hash = XXH3_128bits(words_.data(), words_.size() * sizeof words_[0]);
   return {hash.high64, hash.low64};
 }
 
-std::shared_ptr<Recording> RecordingPool::take(const ir::Fingerprint& key) {
+PooledRecording RecordingPool::take(const ir::Fingerprint& key) {
   const std::lock_guard lock(mutex_);
   Idle::Entries taken = idle_.take(key);
-  return taken.empty() ? nullptr : std::move(taken.front().value);
+  return taken.empty() ? PooledRecording{} : std::move(taken.front().value);
 }
 
-void RecordingPool::release(const ir::Fingerprint& key, std::shared_ptr<Recording> recording,
-                            std::uint64_t own_bytes) noexcept {
+void RecordingPool::release(const ir::Fingerprint& key, PooledRecording recording) noexcept {
+  const std::uint64_t own_bytes = recording.recorded->own_bytes();
   if (own_bytes > most_bytes_) return;  // it would drive out all others
   // Where there is no memory to keep it, it is destroyed.
   base::best_effort([&] {
@@ -30,19 +30,20 @@ void RecordingPool::release(const ir::Fingerprint& key, std::shared_ptr<Recordin
 }
 
 void RecordingPool::forget(const ir::Fingerprint& key) {
-  while (take(key) != nullptr) {
+  while (take(key).recorded != nullptr) {
   }
 }
 
 template <class Used>
-void RecordingPool::drop_users_of(const Used* used) {
+void RecordingPool::drop_users_of(const Used& used) {
   Idle::Entries dropped;
   const std::lock_guard lock(mutex_);
-  dropped = idle_.take_if([&](const Idle::Entry& entry) { return entry.value->uses(used); });
+  dropped =
+      idle_.take_if([&](const Idle::Entry& entry) { return entry.value.recorded->uses(used); });
 }
 
-template void RecordingPool::drop_users_of(const Buffer* used);
-template void RecordingPool::drop_users_of(const KernelOnDevice* used);
+template void RecordingPool::drop_users_of(const Allocation& used);
+template void RecordingPool::drop_users_of(const CompiledKernel& used);
 
 void RecordingPool::clear() {
   Idle::Entries dropped;
@@ -60,4 +61,4 @@ std::uint64_t RecordingPool::own_bytes() const {
   return idle_.bytes();
 }
 
-}  // namespace felsite::vk
+}  // namespace felsite::dispatch

@@ -1,4 +1,4 @@
-#include "dispatch/contract/host_split.h"
+#include "dispatch/facade/host_split.h"
 
 #include <fmt/format.h>
 
@@ -31,10 +31,6 @@ struct Live {
   bool is_own = false;
   ByteSpan bytes() const { return is_own ? ByteSpan(own) : borrowed; }
 };
-
-bool all_zero(ByteSpan bytes) {
-  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
-}
 
 class HostSplit {
  public:
@@ -74,7 +70,7 @@ class HostSplit {
       FELSITE_CHECK(one_iteration(total));
       ++total.iterations_run;
       if (rule_.compares) total.converged = state_is_as_saved();
-      if (rule_.flag) total.converged = all_zero(live_[*rule_.flag].bytes());
+      if (rule_.flag) total.converged = is_all_zero(live_[*rule_.flag].bytes());
     }
     count(Counter::IterationsRun, total.iterations_run);
     if (total.converged) count(Counter::IterationsSkipped, rule_.bound - total.iterations_run);

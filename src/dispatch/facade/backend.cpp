@@ -7,6 +7,8 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
+#include "dispatch/facade/backend_core.h"
+#include "dispatch/facade/resident_iterations.h"
 
 namespace felsite {
 namespace {
@@ -56,11 +58,6 @@ Result<TimedOutputs> Backend::dispatch_borrowed_timed(const ir::Program& program
     result.timing = std::move(timing);
     return result;
   });
-}
-
-Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
-  FELSITE_TRY(auto compiled, compile(program, config));
-  return {};
 }
 
 Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_async(const ir::Program& program,
@@ -172,17 +169,14 @@ Result<DispatchTiming> Backend::dispatch_resident_timed(const ir::Program& progr
   });
 }
 
-Result<void> Backend::check_resident_config(const ir::Program& program,
-                                            const DispatchConfig& config) const {
-  return dispatch::check_resident_config(program, config, device_profile());
-}
-
 Result<DispatchTiming> Backend::run_resident(const ir::Program& program,
                                              std::span<const ResidentResource> resources,
                                              const DispatchConfig& config) {
-  FELSITE_CHECK(check_resident_config(program, config));
+  const dispatch::SharedDevice open = core_->current();
+  FELSITE_CHECK(dispatch::check_resident_config(
+      program, config, open != nullptr ? open->profile() : device_profile()));
   if (dispatch::manages_iterations(program, config)) {
-    return dispatch_resident_iterations(program, resources, config);
+    return dispatch::run_iterations(*this, program, resources, config);
   }
   const ResidentStep step = dispatch::step_of(program, resources, config);
   std::vector<Bytes> nothing;
@@ -215,15 +209,6 @@ Result<DispatchTiming> Backend::dispatch_resident_repeated_sequence_read_ranges_
     std::uint32_t count, std::span<const ResidentRange> ranges, std::vector<Bytes>& outputs) {
   return submit_resident({.prefix = prefix, .repeated = repeated, .count = count, .reads = ranges},
                          outputs, {.profile = true});
-}
-
-Result<DeviceBuffer> Backend::allocate_device_buffer(std::uint64_t bytes, std::string label) {
-  return base::guarded([&]() -> Result<DeviceBuffer> {
-    DeviceBuffer buffer{
-        .backend = std::string(id()), .bytes = bytes, .label = std::move(label), .resident = {}};
-    FELSITE_TRY(buffer.resident, allocate_resident(bytes));
-    return buffer;
-  });
 }
 
 Result<void> Backend::free_device_buffer(const DeviceBuffer& buffer) {

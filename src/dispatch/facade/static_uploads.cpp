@@ -1,4 +1,4 @@
-#include "dispatch/contract/static_uploads.h"
+#include "dispatch/facade/static_uploads.h"
 
 #include <xxhash.h>
 

@@ -1,4 +1,4 @@
-#include "dispatch/contract/resident_table.h"
+#include "dispatch/facade/resident_table.h"
 
 #include <fmt/format.h>
 

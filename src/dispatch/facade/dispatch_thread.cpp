@@ -1,4 +1,4 @@
-#include "dispatch/contract/dispatch_thread.h"
+#include "dispatch/facade/dispatch_thread.h"
 
 #include <optional>
 #include <system_error>

@@ -1,0 +1,243 @@
+// The dispatches of the contract on the caller's bytes: at once, compiled ahead, pending.
+#include <utility>
+
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/contract/resident_checks.h"
+#include "dispatch/facade/backend_core.h"
+#include "dispatch/facade/compiled_pipeline.h"
+#include "dispatch/facade/dispatch_thread.h"
+#include "dispatch/facade/host_split.h"
+#include "dispatch/facade/plain_dispatch.h"
+#include "dispatch/facade/resident_submission.h"
+
+namespace felsite {
+namespace dispatch {
+namespace {
+
+// A device with grid barriers splits a program only where that is asked for.
+bool is_split(const ir::ValidProgram& program, const DispatchConfig& config,
+              const DeviceProfile& device) {
+  if (!device.grid_sync) return is_host_split(program, config);
+  return needs_grid_sync_form(program, config) && config.grid_sync == GridSync::HostSplit;
+}
+
+// What the first dispatch would compile, as far as it is known without inputs.
+Result<void> compile_ahead(OpenDevice& open, const ir::ValidProgram& program,
+                           const DispatchConfig& config) {
+  FELSITE_CHECK(check_without_inputs(program, config));
+  PlacedStep step{.program = program, .config = config};
+  if (open.profile().grid_sync) {
+    FELSITE_CHECK(route_on_any_grid(program, config, open.profile()));
+  } else {
+    FELSITE_TRY(step.schedule.kernels, kernels_without_inputs(program, config, open.profile()));
+  }
+  return compile_kernels(open, step);
+}
+
+// One plain dispatch, within a call. It is given up soon after `stop` is raised.
+Result<DispatchTiming> run_once(BackendCore& core, const SharedDevice& open,
+                                const ir::ValidProgram& program, std::span<const ByteSpan> inputs,
+                                std::vector<Bytes>& outputs, const DispatchConfig& config,
+                                const base::StopFlag* stop) {
+  FELSITE_CHECK(check_slots(inputs, outputs));
+  while (true) {
+    FELSITE_TRY(auto started, core.with_eviction(*open, [&] {
+      // A dispatch that was given up keeps reading its inputs, so these must not be
+      // memory that the caller may free.
+      return PlainDispatch::start(open, program, inputs, config,
+                                  /*may_borrow=*/stop == nullptr);
+    }));
+    auto finished = started.finish(outputs, stop);
+    const bool again = !finished && started.was_attempt() &&
+                       finished.error().code == ErrorCode::LoopBudgetExceeded;
+    if (!again) return finished;
+  }
+}
+
+SegmentRunner split_runner(BackendCore& core, const SharedDevice& open,
+                           const base::StopFlag* stop) {
+  return {.run = [&core, open, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
+                                     std::vector<Bytes>& outputs,
+                                     const DispatchConfig& config) -> Result<DispatchTiming> {
+            FELSITE_TRY(const auto valid, prepare_program(*open, segment, config));
+            return run_once(core, open, valid, inputs, outputs, config, stop);
+          },
+          .memory_limit = open->service->host_memory_limit(),
+          .binding_limit = open->profile().max_storage_buffer_bytes,
+          .stop = stop};
+}
+
+// A dispatch that a caller holds until it waits for it.
+struct HeldDispatch final : Held {
+  std::mutex mutex;
+  std::optional<PlainDispatch> dispatch;
+
+  std::optional<PlainDispatch> take() {
+    const std::lock_guard lock(mutex);
+    std::optional<PlainDispatch> taken;
+    if (dispatch) taken.emplace(std::move(*dispatch));
+    dispatch.reset();
+    return taken;
+  }
+  void release() override { take(); }
+  // Its memory belongs to the dispatch, so no caller frees it.
+  std::shared_ptr<Recorded> take_user(const Allocation& /*memory*/) override { return nullptr; }
+};
+
+class Pending final : public PendingDispatch {
+ public:
+  Pending(BackendLink<BackendCore> link, const SharedDevice& open, const ir::Program& program,
+          PlainDispatch dispatch)
+      : link_(std::move(link)), open_(open), program_(program) {
+    held_->dispatch.emplace(std::move(dispatch));
+    open->track(held_);
+  }
+  ~Pending() override { held_->release(); }
+
+  bool is_ready() const override {
+    const auto ready = link_.call([&](BackendCore&) -> Result<bool> {
+      const std::lock_guard lock(held_->mutex);
+      return !held_->dispatch || held_->dispatch->is_done();
+    });
+    return ready.value_or(true);  // the wait reports why
+  }
+
+  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
+    auto timing = link_.call([&](BackendCore& core) -> Result<DispatchTiming> {
+      auto dispatch = held_->take();
+      if (!dispatch) return std::unexpected(results_taken_already());
+      // A wait may take hours of iterations, and closing the backend must end it.
+      const base::StopFlag stop(&link_.closing());
+      return core.call("wait", [&](const SharedDevice& now) -> Result<DispatchTiming> {
+        if (now != open_.lock()) {
+          return std::unexpected(base::invalid_handle(
+              "The dispatch was under way on a device that was lost.", "dispatch it again."));
+        }
+        return dispatch->finish(outputs, &stop);
+      });
+    });
+    if (timing) return timing;
+    return std::unexpected(base::with_program(std::move(timing.error()), program_.name()));
+  }
+
+ private:
+  const BackendLink<BackendCore> link_;
+  const std::weak_ptr<OpenDevice> open_;
+  const ir::Program program_;
+  const std::shared_ptr<HeldDispatch> held_ = std::make_shared<HeldDispatch>();
+};
+
+// Work for which the host is needed while it runs.
+Result<std::unique_ptr<PendingDispatch>> start_thread(BackendCore& core, const SharedDevice& open,
+                                                      const ir::ValidProgram& program,
+                                                      std::span<const ByteSpan> inputs, auto run) {
+  FELSITE_TRY(auto ticket, core.enter());
+  return start_dispatch_thread(
+      inputs, std::move(ticket),
+      {.run = [open, run](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
+                          const base::StopFlag& stop) -> Result<DispatchTiming> {
+         auto timing = run(own, slots, stop);
+         if (!timing) return std::unexpected(open->noted(std::move(timing.error())));
+         return timing;
+       },
+       .with_context =
+           [program, device = open->profile().name](Error error) {
+             return base::with_device(base::with_program(std::move(error), program.name()), device);
+           }});
+}
+
+Result<std::unique_ptr<PendingDispatch>> start_host_split(BackendCore& core,
+                                                          const SharedDevice& open,
+                                                          const ir::ValidProgram& program,
+                                                          std::span<const ByteSpan> inputs,
+                                                          const DispatchConfig& config) {
+  FELSITE_CHECK(check_host_split(split_runner(core, open, nullptr), program, inputs, config));
+  return start_thread(
+      core, open, program, inputs,
+      [&core, open, program, config](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
+                                     const base::StopFlag& stop) {
+        return dispatch_host_split(split_runner(core, open, &stop), program, own, slots, config);
+      });
+}
+
+}  // namespace
+}  // namespace dispatch
+
+using dispatch::SharedDevice;
+
+Result<DispatchTiming> Backend::dispatch_borrowed_into(const ir::Program& program,
+                                                       std::span<const ByteSpan> inputs,
+                                                       std::vector<Bytes>& outputs,
+                                                       const DispatchConfig& config) {
+  auto timing = core_->call("dispatch", [&](const SharedDevice& open) -> Result<DispatchTiming> {
+    FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
+    if (!dispatch::is_split(valid, config, open->profile())) {
+      return dispatch::run_once(*core_, open, valid, inputs, outputs, config, nullptr);
+    }
+    return dispatch::dispatch_host_split(dispatch::split_runner(*core_, open, nullptr), valid,
+                                         inputs, outputs, config);
+  });
+  if (timing) return timing;
+  return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
+}
+
+Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_borrowed_async(
+    const ir::Program& program, std::span<const ByteSpan> inputs, const DispatchConfig& config) {
+  using dispatch::PlainDispatch;
+  auto pending = core_->call(
+      "dispatch_async", [&](const SharedDevice& open) -> Result<std::unique_ptr<PendingDispatch>> {
+        FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
+        if (dispatch::is_split(valid, config, open->profile())) {
+          return dispatch::start_host_split(*core_, open, valid, inputs, config);
+        }
+        FELSITE_TRY(auto started, core_->with_eviction(*open, [&] {
+          return PlainDispatch::start(open, valid, inputs, config,
+                                      /*may_borrow=*/false);
+        }));
+        if (!open->service->runs_in_wait()) {
+          return std::make_unique<dispatch::Pending>(core_->link(), open, program,
+                                                     std::move(started));
+        }
+        const auto shared = std::make_shared<PlainDispatch>(std::move(started));
+        return dispatch::start_thread(
+            *core_, open, valid, {},
+            [shared](std::span<const ByteSpan>, std::vector<Bytes>& slots,
+                     const base::StopFlag& stop) {
+              return shared->finish(slots, &stop, PlainDispatch::Slots::Own);
+            });
+      });
+  if (pending) return pending;
+  return std::unexpected(base::with_program(std::move(pending.error()), program.name()));
+}
+
+Result<std::unique_ptr<CompiledPipeline>> Backend::compile(const ir::Program& program,
+                                                           const DispatchConfig& config) {
+  auto compiled = core_->call(
+      "compile", [&](const SharedDevice& open) -> Result<std::unique_ptr<CompiledPipeline>> {
+        FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
+        auto owner = open->service->new_owner();
+        const dispatch::KernelOwner::Scope scope(owner.get());
+        if (auto made = dispatch::compile_ahead(*open, valid, config); !made) {
+          if (owner != nullptr) open->drop_unwanted(*owner);
+          return std::unexpected(std::move(made.error()));
+        }
+        const bool one_by_one =
+            open->service->runs_in_wait() || dispatch::is_split(valid, config, open->profile());
+        return dispatch::make_pipeline(*this, core_->link(), open, std::move(owner), program,
+                                       config, one_by_one);
+      });
+  if (compiled) return compiled;
+  return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));
+}
+
+// The kernels belong to no pipeline, so they stay for later dispatches until they are evicted.
+Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
+  auto made = core_->call("prepare", [&](const SharedDevice& open) -> Result<void> {
+    FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
+    return dispatch::compile_ahead(*open, valid, config);
+  });
+  if (made) return made;
+  return std::unexpected(base::with_program(std::move(made.error()), program.name()));
+}
+
+}  // namespace felsite

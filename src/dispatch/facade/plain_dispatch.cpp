@@ -1,0 +1,225 @@
+#include "dispatch/facade/plain_dispatch.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "dispatch/contract/caller_memory.h"
+#include "dispatch/facade/resident_submission.h"
+#include "dispatch/schedule/iteration_rule.h"
+#include "dispatch/telemetry/counters.h"
+#include "dispatch/telemetry/trace.h"
+
+namespace felsite::dispatch {
+namespace {
+
+constexpr std::uint64_t kPlainDispatch = 1;  // the first word of the keys of such recordings
+
+}  // namespace
+
+Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
+                                           ir::ValidProgram program,
+                                           std::span<const ByteSpan> inputs,
+                                           const DispatchConfig& config, bool may_borrow) {
+  // Errors of the caller come before what the backend cannot do, as on every backend.
+  FELSITE_TRY(auto bindings, plan_inputs(program, inputs, config));
+  FELSITE_CHECK(check_result_memory(bindings, open->service->host_memory_limit()));
+  std::string name = config.label.empty() ? std::string(program.name()) : config.label;
+  PlainDispatch made(std::move(open), {.program = std::move(program),
+                                       .config = config,
+                                       .bindings = std::move(bindings),
+                                       .name = std::move(name)});
+  PlacedStep& step = made.step_;
+  // A convergence flag is cleared before each iteration, also before a single one.
+  made.flag_ = iteration_rule(step.program, config).flag;
+  const auto contents = [&](ir::BufferId id) {
+    return made.has_input(id) ? inputs[step.bindings.buffers[id].input] : ByteSpan{};
+  };
+  FELSITE_TRY(const auto grid, plan_grid(step.program, step.bindings, config,
+                                         indirect_grid(step.program, contents)));
+  if (!made.open_->profile().grid_sync) step.grid = grid;
+  made.can_try_ = may_borrow && !made.open_->is_over_budget(step.program.fingerprint());
+  if (!base::check_timeout(config.timeout)) {
+    FELSITE_CHECK(made.make_schedule());
+    return made;  // nothing starts, and `finish` says why
+  }
+  // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
+  const bool ends_with_wait = made.open_->service->runs_in_wait();
+  FELSITE_CHECK(made.bind(inputs, may_borrow && (ends_with_wait || !config.timeout)));
+  return made;
+}
+
+bool PlainDispatch::has_input(ir::BufferId id) const {
+  return step_.bindings.buffers[id].input != ir::kNone && !is_flag(id);
+}
+
+Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borrow) {
+  const DispatchConfig& config = step_.config;
+  const std::vector<BoundBuffer>& buffers = step_.bindings.buffers;
+  RecordingKey key;
+  key.add(kPlainDispatch).add(step_.program.fingerprint()).add(config.label);
+  key.add(config.profile || tracing() ? 1 : 0);
+  // All that the schedule depends on.
+  key.add(static_cast<std::uint64_t>(config.grid_sync)).add(can_try_ ? 1 : 0);
+  key.add(config.cooperative ? 1 : 0);
+  key.add(config.fixpoint_iterations.value_or(1));
+  key.add(static_cast<std::uint64_t>(config.convergence.kind));
+  for (const std::uint32_t extent : step_.grid.value_or(config.grid_override.value_or(Extent3{}))) {
+    key.add(extent);
+  }
+  for (ir::BufferId id = 0; id < buffers.size(); ++id) {
+    key.add(buffers[id].bytes).add(is_flag(id) ? 1 : 0);
+  }
+  key_ = key.hash();
+
+  borrowed_.resize(buffers.size());
+  auto [pooled, shape] = open_->recordings.take(key_);
+  recorded_ = std::move(pooled);
+  shape_ = std::move(shape);
+  if (recorded_ == nullptr) {
+    FELSITE_TRY(recorded_, record(inputs, may_borrow));
+  }
+  std::vector<ByteSpan> uploads;
+  std::vector<bool> is_bound(buffers.size());
+  for (const auto [id, is_written] : shape_->buffers) {
+    is_bound[id] = true;
+    if (has_input(id) && !borrowed_[id]) uploads.push_back(inputs[buffers[id].input]);
+  }
+  unbound_outputs_.resize(step_.bindings.output_count);
+  for (ir::BufferId id = 0; id < buffers.size(); ++id) {
+    if (is_bound[id] || buffers[id].output == ir::kNone) continue;
+    Bytes& contents = unbound_outputs_[buffers[id].output];
+    if (has_input(id)) {
+      const ByteSpan input = inputs[buffers[id].input];
+      contents.assign(input.begin(), input.end());
+    }
+    contents.resize(buffers[id].bytes);
+  }
+  auto run = open_->service->start(recorded_, uploads, kNoTimeout);
+  if (!run) {
+    if (!is_pooled_) open_->service->wait_until_idle();  // a part of it may have been started
+    return std::unexpected(std::move(run.error()));
+  }
+  run_ = std::move(*run);
+  for (const ByteSpan input : inputs) count(Counter::InputBytes, input.size());
+  return {};
+}
+
+Result<void> PlainDispatch::make_schedule() {
+  MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_};
+  for (const BoundBuffer& buffer : step_.bindings.buffers) {
+    memory.bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
+  }
+  return dispatch::make_schedule(step_, memory, open_->profile());
+}
+
+// A single kernel has its own list of buffers. Several kernels share all buffers of the program.
+std::shared_ptr<const PlainShape> PlainDispatch::shape() const {
+  auto shape = std::make_shared<PlainShape>();
+  shape->is_attempt = step_.schedule.route.is_attempt;
+  if (step_.schedule.route.route == Route::Plain) {
+    shape->buffers = step_.kernels.front()->uses();
+    return shape;
+  }
+  for (ir::BufferId id = 0; id < step_.bindings.buffers.size(); ++id) {
+    if (step_.bindings.buffers[id].role != ir::Role::Shared) shape->buffers.push_back({id, true});
+  }
+  return shape;
+}
+
+Result<std::shared_ptr<Recorded>> PlainDispatch::record(std::span<const ByteSpan> inputs,
+                                                        bool may_borrow) {
+  FELSITE_CHECK(make_schedule());
+  FELSITE_CHECK(compile_kernels(*open_, step_));
+  shape_ = shape();
+  Submission submission{.name = step_.name,
+                        .is_one_program = true,
+                        .is_alone = true,
+                        .is_measured = step_.config.profile || tracing()};
+  step_.memory.resize(step_.bindings.buffers.size());
+  is_pooled_ = true;
+  borrowed_.assign(step_.bindings.buffers.size(), false);
+  for (const auto [id, is_written] : shape_->buffers) {
+    FELSITE_CHECK(place(id, is_written, inputs, may_borrow, submission));
+  }
+  submission.prefix.push_back(step_);
+  return open_->record(std::move(submission));
+}
+
+Result<void> PlainDispatch::place(ir::BufferId id, bool is_written,
+                                  std::span<const ByteSpan> inputs, bool may_borrow,
+                                  Submission& submission) {
+  const BoundBuffer& buffer = step_.bindings.buffers[id];
+  const std::string& name = step_.program.buffer(id).name;
+  // An input that is also a result needs memory that belongs to the dispatch.
+  const bool can_borrow = has_input(id) && buffer.output == ir::kNone && !is_written;
+  if (can_borrow && may_borrow) {
+    if (auto range = open_->service->borrow(inputs[buffer.input], step_.name, name)) {
+      step_.memory[id] = std::move(*range);
+      is_pooled_ = false;
+      borrowed_[id] = true;
+      return {};
+    }
+  }
+  FELSITE_TRY(auto made, open_->service->allocate(buffer.bytes, step_.name, name));
+  const MemoryRange range{std::move(made), 0, buffer.bytes};
+  step_.memory[id] = range;
+  submission.own_bytes += buffer.bytes;
+  if (has_input(id)) {
+    submission.uploads.push_back(range);
+  } else {
+    submission.fills.push_back({range, std::byte{0}});
+  }
+  if (buffer.output != ir::kNone) submission.reads.push_back(range);
+  return {};
+}
+
+Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs, Slots slots) {
+  std::vector<std::uint64_t> sizes(step_.bindings.output_count);
+  for (const BoundBuffer& buffer : step_.bindings.buffers) {
+    if (buffer.output != ir::kNone) sizes[buffer.output] = buffer.bytes;
+  }
+  if (slots == Slots::Callers) count_slots(outputs, sizes);
+  outputs.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Bytes& unbound = unbound_outputs_[i];
+    outputs[i].assign(unbound.begin(), unbound.end());
+    outputs[i].resize(sizes[i]);
+  }
+  std::size_t read = 0;
+  for (const auto [id, is_written] : shape_->buffers) {
+    const std::uint32_t output = step_.bindings.buffers[id].output;
+    if (output == ir::kNone) continue;
+    FELSITE_CHECK(recorded_->read(read++, outputs[output]));
+  }
+  count(Counter::OutputBytes, step_.bindings.output_bytes);
+  return {};
+}
+
+Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
+                                             const base::StopFlag* stop, Slots slots) {
+  Service& service = *open_->service;
+  if (run_ == nullptr) return std::unexpected(service.timeout_error());
+  auto timing = run_->wait(step_.config.timeout.value_or(kNoTimeout), stop);
+  const bool was_given_up = run_->was_given_up();
+  run_.reset();
+  // The caller may reuse its memory only when the kernel no longer reads it.
+  if (was_given_up && !is_pooled_) service.wait_until_idle();
+  Result<void> read;
+  if (timing) read = read_outputs(outputs, slots);
+  if (!was_given_up && is_pooled_ && !service.is_lost()) {
+    open_->recordings.release(key_, {std::move(recorded_), shape_});
+  }
+  recorded_.reset();
+  if (!timing && timing.error().code == ErrorCode::LoopBudgetExceeded && was_attempt()) {
+    open_->note_over_budget(step_.program.fingerprint());
+  }
+  if (!timing) return timing;
+  if (!read) return std::unexpected(std::move(read.error()));
+  if (!needs_grid_sync_form(step_.program, step_.config)) {
+    count(Counter::IterationsRun, timing->iterations_run);
+  }
+  if (flag_) timing->converged = is_all_zero(outputs[step_.bindings.buffers[*flag_].output]);
+  return timing;
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,57 @@
+// One dispatch on the caller's bytes: it is checked, bound to memory, run and read back.
+#pragma once
+
+#include "dispatch/facade/open_device.h"
+
+namespace felsite::dispatch {
+
+// A dispatch that was started. When it is done, its memory and commands return to the device for
+// the next dispatch of the same shape.
+class PlainDispatch {
+ public:
+  // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
+  // is back. `program` as prepare_program gives it.
+  static Result<PlainDispatch> start(std::shared_ptr<OpenDevice> open, ir::ValidProgram program,
+                                     std::span<const ByteSpan> inputs, const DispatchConfig& config,
+                                     bool may_borrow);
+  // After LoopBudgetExceeded: whether it can run again in segments, with the same inputs. Only with
+  // `may_borrow`, when the caller still has them.
+  bool was_attempt() const { return shape_ != nullptr && shape_->is_attempt; }
+  PlainDispatch(PlainDispatch&&) noexcept = default;
+  PlainDispatch& operator=(PlainDispatch&&) = delete;
+
+  // Also goes on with work that the host submits in pieces.
+  bool is_done() { return run_ == nullptr || run_->advance(); }
+  // Whose slots the outputs are: figures are kept of those of callers.
+  enum class Slots : std::uint8_t { Callers, Own };
+  // `stop`: as in Run::wait; only without `may_borrow`.
+  Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop,
+                                Slots slots = Slots::Callers);
+
+ private:
+  PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step)
+      : open_(std::move(open)), step_(std::move(step)) {}
+  Result<void> bind(std::span<const ByteSpan> inputs, bool may_borrow);
+  Result<void> make_schedule();
+  Result<std::shared_ptr<Recorded>> record(std::span<const ByteSpan> inputs, bool may_borrow);
+  Result<void> place(ir::BufferId id, bool is_written, std::span<const ByteSpan> inputs,
+                     bool may_borrow, Submission& submission);
+  std::shared_ptr<const PlainShape> shape() const;
+  Result<void> read_outputs(std::vector<Bytes>& outputs, Slots slots);
+  bool has_input(ir::BufferId id) const;
+  bool is_flag(ir::BufferId id) const { return id == flag_; }
+
+  std::shared_ptr<OpenDevice> open_;  // declared before what it has to outlive
+  PlacedStep step_;
+  std::optional<ir::BufferId> flag_;
+  bool can_try_ = false;
+  ir::Fingerprint key_{};
+  bool is_pooled_ = true;       // false if it uses the caller's memory
+  std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory
+  std::shared_ptr<Recorded> recorded_;
+  std::shared_ptr<const PlainShape> shape_;
+  std::unique_ptr<Run> run_;
+  std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel does not use
+};
+
+}  // namespace felsite::dispatch
