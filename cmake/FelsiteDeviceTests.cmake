@@ -140,11 +140,16 @@ function(felsite_device_test part)
   endforeach()
 endfunction()
 
-# The conformance suite: on the reference, on each driver, and on lavapipe under each mask.
+# The conformance suite: on the reference, on a backend of the tests, on each driver, and on lavapipe
+# under each mask.
 function(felsite_conformance_tests)
   felsite_device_executable(conformance)
-  add_test(NAME conformance_reference COMMAND test_conformance)
-  set_tests_properties(conformance_reference PROPERTIES TIMEOUT 600)
+  target_sources(test_conformance PRIVATE support/host_memory_backend.cpp)
+  foreach(backend reference host_memory)
+    add_test(NAME conformance_${backend} COMMAND test_conformance)
+    set_tests_properties(conformance_${backend} PROPERTIES TIMEOUT 600 ENVIRONMENT
+                         "FELSITE_CONFORMANCE_BACKEND=${backend}")
+  endforeach()
   foreach(driver IN LISTS felsite_test_drivers)
     string(REGEX REPLACE "=.*" "" name ${driver})
     felsite_driver_test(conformance_${name} conformance ${driver} FELSITE_CONFORMANCE_BACKEND=vulkan)

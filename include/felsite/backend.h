@@ -3,6 +3,7 @@
 // same for all of them; what differs is the service of the device below it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,6 +96,10 @@ class Backend {
   Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
                                          std::vector<Bytes>& outputs,
                                          const SubmissionConfig& config = {});
+  // The same without waiting: the uploads are read before it returns, errors of the caller are its
+  // own, and what goes wrong while it runs is one of the wait, which also fills the reads.
+  Result<std::unique_ptr<PendingDispatch>> submit_resident_async(
+      const ResidentSubmission& submission, const SubmissionConfig& config = {});
   Result<std::unique_ptr<RecordedSequence>> record_resident(const ResidentSubmission& submission,
                                                             const SubmissionConfig& config = {});
   // Also runs fixpoints (DispatchConfig::fixpoint_iterations); the convergence flag is then one of
@@ -163,8 +168,13 @@ class Backend {
   const std::unique_ptr<dispatch::BackendCore> core_;
 };
 
-// The ids of the backends in this build, and a backend by its id, with default options.
+// The ids of all backends that are known, and a backend by its id, with default options.
 std::vector<std::string> backend_ids();
 Result<std::unique_ptr<Backend>> make_backend(std::string_view id);
+
+// Makes another kind of backend known, from then on for the whole process. BadInputs if the id is
+// empty, or known already.
+using MakeBackend = std::function<Result<std::unique_ptr<Backend>>()>;
+Result<void> register_backend(std::string id, MakeBackend make);
 
 }  // namespace felsite

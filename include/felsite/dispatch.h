@@ -55,18 +55,27 @@ struct DispatchConfig {
   bool profile = false;      // also measure the time on the device, if it has a clock
 };
 
+// What a block of a submission did.
+struct BlockTiming {
+  std::uint32_t iterations_run = 0;
+  bool converged = false;
+  bool operator==(const BlockTiming&) const = default;
+};
+
 // A time that was not measured is absent, never zero.
 struct DispatchTiming {
   std::optional<std::uint64_t> wall_ns{};
   std::optional<std::uint64_t> device_ns{};   // from the first command to the last
   std::optional<std::uint64_t> enqueue_ns{};  // until the work was submitted
   std::optional<std::uint64_t> wait_ns{};     // from the submission until the work was done
-  // One entry for each step of a profiled sequence, in order; a repeated step has the time of its
-  // last run. For a program with grid barriers or iterations: one entry for each segment, the sum
-  // of all its runs.
+  // One entry for each step of a profiled submission, in order: the prefix, the repeated steps, the
+  // steps of the blocks. A step that runs a fixed number of times has the time of its last run, one
+  // of a block that converges the sum of all its runs. For one program with grid barriers or
+  // iterations: one entry for each segment, the sum of all its runs.
   std::vector<std::uint64_t> step_device_ns{};
   std::uint32_t iterations_run = 0;
   bool converged = false;
+  std::vector<BlockTiming> blocks{};  // of a submission, in order
 };
 
 // The sum of two timings, for work that ran one after the other. A time that one of them lacks, or

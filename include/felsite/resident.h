@@ -4,9 +4,11 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "felsite/dispatch.h"
@@ -47,13 +49,15 @@ struct ResidentRange {
   std::uint64_t length = kWholeSize;
 };
 
-// What a step binds to one buffer of its program: a resident buffer, or a range of one. The program
-// sees as many elements as it declares, even in a larger range; where it declares no number, the
-// length of the range decides. The offset is a multiple of the element's size.
+// What a step binds to one buffer of its program: a resident buffer, a range of one, or bytes of
+// the caller. The program sees as many elements as it declares, even in a larger range; where it
+// declares no number, the length of the range decides. The offset is a multiple of the element's
+// size.
 struct ResidentResource {
   ResidentHandle buffer{};
   std::uint64_t offset = 0;
   std::uint64_t length = kWholeSize;
+  std::optional<ByteSpan> bytes{};  // instead of a buffer
 
   ResidentResource() = default;
   ResidentResource(const ResidentHandle& whole) : buffer(whole) {}
@@ -61,7 +65,20 @@ struct ResidentResource {
       : buffer(range.buffer), offset(range.offset), length(range.length) {}
   ResidentResource(const ResidentHandle& of, std::uint64_t from, std::uint64_t bytes = kWholeSize)
       : buffer(of), offset(from), length(bytes) {}
-  bool operator==(const ResidentResource&) const = default;
+  // Bytes of the caller, which the program only reads. They are uploaded for each run.
+  static ResidentResource of(ByteSpan bytes) {
+    ResidentResource resource;
+    resource.bytes = bytes;
+    return resource;
+  }
+  bool operator==(const ResidentResource& other) const {
+    const auto place = [](const std::optional<ByteSpan>& bytes) {
+      return bytes ? std::pair(bytes->data(), bytes->size())
+                   : std::pair<const std::byte*, std::size_t>();
+    };
+    return buffer == other.buffer && offset == other.offset && length == other.length &&
+           bytes.has_value() == other.bytes.has_value() && place(bytes) == place(other.bytes);
+  }
 };
 
 // The resources of a step; whole buffers can be given as the handles that an allocation returned.
@@ -84,8 +101,38 @@ struct ResidentStep {
   std::string label{};
 };
 
-// Runs fills, then uploads, then the prefix once, then the repeated steps `count` times, then
-// reads, as one submission with one wait. Every part may be empty.
+// How often a block runs.
+struct Repeat {
+  enum class Kind : std::uint8_t {
+    Times,
+    UntilFlagIsZero,  // until an iteration leaves the words of the flag zero
+    UntilUnchanged,   // until an iteration changes no byte that its steps could change
+  };
+  Kind kind = Kind::Times;
+  std::uint32_t bound = 1;  // how often it runs, at most if it may end before; 0 is an error
+  ResidentResource flag{};  // u32 words, zeroed before each iteration; a step must write them
+
+  static Repeat once() { return {}; }
+  static Repeat times(std::uint32_t count) { return {.bound = count}; }
+  static Repeat until_zero(ResidentResource flag, std::uint32_t bound) {
+    return {.kind = Kind::UntilFlagIsZero, .bound = bound, .flag = std::move(flag)};
+  }
+  static Repeat until_unchanged(std::uint32_t bound) {
+    return {.kind = Kind::UntilUnchanged, .bound = bound};
+  }
+};
+
+// Steps that run in order, as one iteration of several. The device itself decides when a block has
+// converged.
+struct ResidentBlock {
+  std::span<const ResidentStep> steps{};
+  Repeat repeat{};
+};
+
+// Runs fills, then uploads, then the prefix once, then the repeated steps `count` times, then the
+// blocks in order, then reads, as one submission with one wait. Only what the device alone knows
+// takes the host more waits: iterations beyond those that one recording holds, and programs with
+// grid barriers in loops or conditions that depend on memory. Every part may be empty.
 struct ResidentSubmission {
   std::span<const ResidentFill> fills{};
   std::span<const ResidentUpload> uploads{};
@@ -93,6 +140,7 @@ struct ResidentSubmission {
   std::span<const ResidentStep> repeated{};
   std::uint32_t count = 1;
   std::span<const ResidentRange> reads{};
+  std::span<const ResidentBlock> blocks{};
 };
 
 struct SubmissionConfig {
@@ -105,13 +153,22 @@ struct SubmissionConfig {
 // costs the host the same however many steps it has. The buffers must be alive at each run.
 // Thread-safe; concurrent runs serialize. It may outlive its backend: once the backend is shut down
 // or destroyed, even by another thread during a run, a run is DispatchFailed.
+class PendingDispatch;
+
 class RecordedSequence {
  public:
   virtual ~RecordedSequence() = default;
-  // `uploads` are fresh bytes for the recorded uploads, in the same order and of the same sizes. If
-  // it is empty, the recorded bytes are used, which must still be where they were.
+  // `uploads` are fresh bytes for the recorded uploads, in the same order and of the same sizes;
+  // `lent` the same for the bytes that were lent to steps, in the order of the steps and their
+  // resources. Of what is empty the recorded bytes are used, which must still be where they were.
   virtual Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
-                                          std::span<const ByteSpan> uploads = {}) = 0;
+                                          std::span<const ByteSpan> uploads = {},
+                                          std::span<const ByteSpan> lent = {}) = 0;
+  // The same without waiting. The bytes are read before it returns, and every error of the work is
+  // one of the wait. Until then another run is DispatchFailed. After a run that was dropped before
+  // its end the recording cannot run again.
+  virtual Result<std::unique_ptr<PendingDispatch>> start(std::span<const ByteSpan> uploads = {},
+                                                         std::span<const ByteSpan> lent = {}) = 0;
 };
 
 // Buffers with fixed contents, kept on the device for everyone who asks for the same bytes.

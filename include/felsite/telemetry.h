@@ -12,6 +12,7 @@ namespace felsite {
 enum class Counter : std::uint8_t {
   Launches,
   Submissions,
+  Waits,
   InputBytes,
   OutputBytes,
   UploadBytes,

@@ -3,92 +3,12 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "dispatch/telemetry/counters.h"
 #include "vk/device/vulkan_profile.h"
 #include "vk/schedule/make_sequence.h"
-#include "vk/schedule/outcome.h"
+#include "vk/submitted_run.h"
 
 namespace felsite::vk {
 namespace {
-
-class VulkanRecorded final : public dispatch::Recorded {
- public:
-  VulkanRecorded(std::shared_ptr<Recording> made, std::optional<BufferSlice> flag_buffer)
-      : recording(std::move(made)), flag(std::move(flag_buffer)) {}
-
-  bool uses(const dispatch::Allocation& memory) const override {
-    return recording != nullptr && recording->uses(static_cast<const Buffer*>(&memory));
-  }
-  bool uses(const dispatch::CompiledKernel& kernel) const override {
-    return recording != nullptr && recording->uses(static_cast<const KernelOnDevice*>(&kernel));
-  }
-  std::uint64_t own_bytes() const override {
-    return recording != nullptr ? recording->own_bytes() : 0;
-  }
-  std::vector<std::uint64_t> read_sizes() const override {
-    std::vector<std::uint64_t> sizes;
-    for (const BufferSlice& read : recording->sequence().reads) sizes.push_back(read.bytes);
-    return sizes;
-  }
-  Result<void> read(std::size_t index, std::span<std::byte> bytes) const override {
-    const BufferSlice& slice = recording->sequence().reads[index];
-    if (!flag || !overlap(slice, *flag)) return recording->read(index, bytes);
-    FELSITE_TRY(const auto words, flag_words());
-    dispatch::count(Counter::DownloadBytes, bytes.size());
-    std::ranges::copy(std::as_bytes(std::span(words)).first(bytes.size()), bytes.begin());
-    return {};
-  }
-  // What the last iteration left in the flag.
-  Result<std::vector<std::uint32_t>> flag_words() const {
-    const Sequence& sequence = recording->sequence();
-    return recording->read_words(slice_in(sequence.scheduled, *sequence.iterations->flag));
-  }
-
-  std::shared_ptr<Recording> recording;  // null while it runs, and after a run was given up
-  // The caller's flag, if iterations worked on words of their own instead of it.
-  const std::optional<BufferSlice> flag;
-};
-
-class VulkanRun final : public dispatch::Run {
- public:
-  VulkanRun(std::shared_ptr<Engine> engine, std::shared_ptr<VulkanRecorded> recorded,
-            Running running)
-      : engine_(std::move(engine)), recorded_(std::move(recorded)), running_(std::move(running)) {}
-  ~VulkanRun() override { engine_->abandon(std::move(running_)); }
-
-  bool advance() override { return engine_->advance(running_); }
-
-  Result<DispatchTiming> wait(std::chrono::nanoseconds timeout,
-                              const base::StopFlag* stop) override {
-    auto timing = engine_->finish(running_, timeout, stop);
-    recorded_->recording = std::move(running_.recording);
-    if (!timing) return timing;
-    const Sequence& sequence = recorded_->recording->sequence();
-    timing->step_device_ns = segment_times(sequence, timing->step_device_ns);
-    if (!sequence.iterations) {
-      timing->iterations_run = sequence.repeated.empty() ? 1 : recorded_->recording->block_runs();
-      return timing;
-    }
-    FELSITE_TRY(const auto iterations, iterations_of(*recorded_->recording));
-    timing->iterations_run = iterations.iterations;
-    timing->converged = iterations.converged;
-    if (recorded_->flag && !sequence.is_alone) FELSITE_CHECK(write_flag());
-    return timing;
-  }
-  bool was_given_up() const override { return recorded_->recording == nullptr; }
-
- private:
-  Result<void> write_flag() {
-    FELSITE_TRY(const auto words, recorded_->flag_words());
-    const UploadRange upload{*recorded_->flag,
-                             std::as_bytes(std::span(words)).first(recorded_->flag->bytes)};
-    return engine_->transfers().upload({&upload, 1});
-  }
-
-  const std::shared_ptr<Engine> engine_;
-  const std::shared_ptr<VulkanRecorded> recorded_;
-  Running running_;
-};
 
 // Before the host accesses a buffer in place.
 Result<void> wait_until_unused(Engine& engine, const BufferSlice& slice,
@@ -171,26 +91,19 @@ void VulkanService::release(dispatch::KernelOwner& owner, const OnDropped& dropp
 }
 
 Result<std::shared_ptr<dispatch::Recorded>> VulkanService::record(dispatch::Submission submission) {
-  FELSITE_TRY(auto sequence, make_sequence(*engine_, submission));
-  std::optional<BufferSlice> flag;
-  if (sequence.iterations && sequence.iterations->flag) {
-    flag = slice_in(sequence.scheduled, sequence.iterations->flag_buffer);
-  }
-  FELSITE_TRY(auto recording, engine_->record(std::move(sequence)));
-  return std::make_shared<VulkanRecorded>(std::move(recording), std::move(flag));
+  return RecordedSubmission::make(*engine_, std::move(submission));
 }
 
 Result<std::unique_ptr<dispatch::Run>> VulkanService::start(
     const std::shared_ptr<dispatch::Recorded>& recorded, std::span<const ByteSpan> uploads,
     std::chrono::nanoseconds timeout) {
-  auto ours = std::static_pointer_cast<VulkanRecorded>(recorded);
-  if (!ours->recording->sequence().is_alone) {
-    for (const BufferSlice& target : ours->recording->sequence().uploads) {
+  auto ours = std::static_pointer_cast<RecordedSubmission>(recorded);
+  if (const Sequence& first = ours->first(); !first.is_alone) {
+    for (const BufferSlice& target : first.uploads) {
       FELSITE_CHECK(wait_until_unused(*engine_, target, timeout));
     }
   }
-  FELSITE_TRY(auto running, engine_->start(std::move(ours->recording), uploads));
-  return std::make_unique<VulkanRun>(engine_, std::move(ours), std::move(running));
+  return SubmittedRun::start(engine_, std::move(ours), uploads);
 }
 
 }  // namespace felsite::vk

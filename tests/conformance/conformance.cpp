@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "felsite/reference.h"
 #include "felsite/vulkan.h"
+#include "support/host_memory_backend.h"
 
 namespace felsite::test {
 namespace {
@@ -16,15 +16,23 @@ std::string environment(const char* name, const char* otherwise) {
 
 }  // namespace
 
+bool has_grid_barriers() { return tested().device_profile().grid_sync; }
+bool has_device_clock() { return tested().device_profile().timing_quality == "device timestamps"; }
+
 const Tested& tested_choice() {
-  static const Tested choice{environment("FELSITE_CONFORMANCE_BACKEND", "reference"),
-                             environment("FELSITE_CONFORMANCE_MASK", "")};
+  static const Tested choice = [] {
+    must(register_backend(kHostMemoryBackend, make_host_memory_backend));
+    return Tested{environment("FELSITE_CONFORMANCE_BACKEND", "reference"),
+                  environment("FELSITE_CONFORMANCE_MASK", "")};
+  }();
   return choice;
 }
 
 std::unique_ptr<Backend> make_tested() {
   const auto made = [] {
-    if (on_vulkan()) return make_vulkan_backend({.mask = tested_choice().mask});
+    if (!tested_choice().mask.empty()) {
+      return make_vulkan_backend({.mask = tested_choice().mask});
+    }
     return make_backend(tested_choice().backend);
   };
   auto backend = made();

@@ -2,7 +2,8 @@
 // names. What a test expects follows from the contract or is computed here, never taken from a
 // backend.
 //
-//   FELSITE_CONFORMANCE_BACKEND  reference (the default) or vulkan
+//   FELSITE_CONFORMANCE_BACKEND  reference (the default), or any that can be made by name: vulkan,
+//                                host_memory (tests/support/host_memory_backend.h)
 //   FELSITE_CONFORMANCE_MASK     for vulkan: VulkanOptions.mask
 //   FELSITE_CONFORMANCE_SEEDS    how many random submissions are run
 #pragma once
@@ -26,7 +27,9 @@ struct Tested {
   std::string mask;
 };
 const Tested& tested_choice();
-inline bool on_vulkan() { return tested_choice().backend == "vulkan"; }
+// Otherwise programs with grid barriers are cut.
+bool has_grid_barriers();
+bool has_device_clock();
 
 // A separate backend, for tests that shut it down.
 std::unique_ptr<Backend> make_tested();

@@ -19,6 +19,18 @@ TEST_CASE("it is among the backends that can be had by name") {
   CHECK(code_of(make_backend("no such backend")) == ErrorCode::UnsupportedFeature);
 }
 
+TEST_CASE("a backend registers by name while the process runs, once, and with all it takes") {
+  const auto make = [] { return make_backend("reference"); };
+  must(register_backend("another name for the reference", make));
+  CHECK(must(make_backend("another name for the reference"))->id() == "reference");
+  CHECK(std::ranges::count(backend_ids(), "another name for the reference") == 1);
+  CHECK(code_of(register_backend("another name for the reference", make)) == ErrorCode::BadInputs);
+  CHECK(code_of(register_backend("vulkan", make)) == ErrorCode::BadInputs);
+  CHECK(code_of(register_backend("", make)) == ErrorCode::BadInputs);
+  CHECK(code_of(register_backend("no maker", nullptr)) == ErrorCode::BadInputs);
+  CHECK(code_of(make_backend("no maker")) == ErrorCode::UnsupportedFeature);
+}
+
 TEST_CASE("it runs at least everything that one kernel can hold") {
   const std::vector<std::string> ops = tested().supported_ops();
   for (std::size_t i = 0; i < ir::kExprKindCount; ++i) {
@@ -45,10 +57,8 @@ TEST_CASE("the profile holds what Vulkan promises of every device") {
     CHECK(profile.max_workgroup_count[axis] >= 65535);
     CHECK(profile.max_workgroup_size[axis] >= 64);
   }
-  if (on_vulkan()) {
-    CHECK(!profile.grid_sync);
-    CHECK(!profile.cooperative_grid_sync_fits);
-  }
+  if (!profile.grid_sync) CHECK(!profile.cooperative_grid_sync_fits);
+  CHECK(profile.grid_sync == (tested_choice().backend == "reference"));
 }
 
 TEST_CASE("a device that is there is not lost, and has nothing to recover from") {

@@ -27,8 +27,9 @@ class RandomWork {
     Submission next = draw_submission();
     std::vector<Bytes> slots(below(3), Bytes(below(50)));
     if (below(3) != 0) {
-      must(tested().submit_resident(next.given(), slots));
+      const DispatchTiming timing = must(tested().submit_resident(next.given(), slots));
       CHECK(slots == model_run(next));
+      CHECK(timing.blocks == model_blocks_);
       return;
     }
     const auto recorded = must(tested().record_resident(next.given()));
@@ -38,8 +39,14 @@ class RandomWork {
         for (Bytes& payload : next.payloads) payload = random_bytes(payload.size());
         fresh.assign(next.payloads.begin(), next.payloads.end());
       }
-      must(recorded->run_into(slots, fresh));
+      DispatchTiming timing;
+      if (below(2) == 0) {
+        timing = must(recorded->run_into(slots, fresh));
+      } else {
+        timing = must(must(recorded->start(fresh))->wait_into(slots));
+      }
       CHECK(slots == model_run(next));
+      CHECK(timing.blocks == model_blocks_);
     }
   }
 
@@ -64,17 +71,28 @@ class RandomWork {
     std::vector<Step> model_prefix, model_repeated;
     std::vector<ResidentStep> prefix, repeated;
     std::uint32_t count = 0;
+    struct Block {
+      std::vector<Step> model;
+      std::vector<ResidentStep> steps;
+      Repeat repeat;
+      std::size_t flagged = 0;  // the buffer that the flag is a range of
+    };
+    std::vector<Block> blocks;
+    std::vector<ResidentBlock> given_blocks;
     std::vector<ResidentRange> reads;
     std::vector<std::size_t> read;
 
     ResidentSubmission given() {
       for (std::size_t i = 0; i < uploads.size(); ++i) uploads[i].bytes = payloads[i];
+      given_blocks.clear();
+      for (const Block& block : blocks) given_blocks.push_back({block.steps, block.repeat});
       return {.fills = fills,
               .uploads = uploads,
               .prefix = prefix,
               .repeated = repeated,
               .count = count,
-              .reads = reads};
+              .reads = reads,
+              .blocks = given_blocks};
     }
   };
 
@@ -134,6 +152,26 @@ class RandomWork {
     steps.push_back(std::move(step));
   }
 
+  // A flag is a range of something that a step of the block changes.
+  Submission::Block draw_block() {
+    Submission::Block block;
+    for (std::size_t i = 1 + below(3); i > 0; --i) draw_step(block.model, block.steps);
+    const std::uint32_t bound =
+        std::vector<std::uint32_t>{1, 2, 3, 7, 40, 100, 700}[below(below(4) == 0 ? 7 : 5)];
+    block.repeat = below(2) == 0 ? Repeat::times(static_cast<std::uint32_t>(1 + below(5)))
+                                 : Repeat::until_unchanged(bound);
+    if (below(3) != 0) return block;
+    const Step& step = block.model[below(block.model.size())];
+    block.flagged = step.buffers.back();
+    const std::size_t words = model_[block.flagged].size() / 4;
+    if (words == 0 || block.flagged == 0) return block;
+    const std::size_t first = below(words);
+    const ResidentResource flag(buffers_[block.flagged]->handle(), first * 4,
+                                (1 + below(words - first)) * 4);
+    block.repeat = Repeat::until_zero(flag, bound);
+    return block;
+  }
+
   Submission draw_submission() {
     Submission next;
     for (std::size_t i = below(3); i > 0; --i) {
@@ -155,6 +193,7 @@ class RandomWork {
     for (std::size_t i = below(5); i > 0; --i) draw_step(next.model_prefix, next.prefix);
     for (std::size_t i = below(4); i > 0; --i) draw_step(next.model_repeated, next.repeated);
     next.count = std::vector<std::uint32_t>{0, 1, 2, 5}[below(4)];
+    for (std::size_t i = below(4); i > 0; --i) next.blocks.push_back(draw_block());
     for (std::size_t i = below(5); i > 0; --i) {
       const std::size_t buffer = below(model_.size());
       next.reads.push_back(draw_range(buffer));
@@ -169,6 +208,27 @@ class RandomWork {
       for (const std::size_t buffer : step.buffers) buffers.push_back(&model_[buffer]);
       model_programs()[step.program].run(buffers);
     }
+  }
+
+  BlockTiming model_block(const Submission::Block& block) {
+    using Kind = Repeat::Kind;
+    BlockTiming timing;
+    while (timing.iterations_run < block.repeat.bound && !timing.converged) {
+      const std::vector<Bytes> before = model_;
+      std::span<std::byte> flag;
+      if (block.repeat.kind == Kind::UntilFlagIsZero) {
+        const ResidentResource& range = block.repeat.flag;
+        flag = std::span(model_[block.flagged]).subspan(range.offset, range.length);
+      }
+      std::ranges::fill(flag, std::byte{0});
+      model_steps(block.model);
+      ++timing.iterations_run;
+      const auto is_zero = [](std::byte b) { return b == std::byte{0}; };
+      timing.converged = block.repeat.kind == Kind::UntilUnchanged
+                             ? model_ == before
+                             : !flag.empty() && std::ranges::all_of(flag, is_zero);
+    }
+    return timing;
   }
 
   std::vector<Bytes> model_run(const Submission& next) {
@@ -187,6 +247,8 @@ class RandomWork {
     model_steps(next.model_prefix);
     for (std::uint32_t iteration = 0; iteration < next.count; ++iteration)
       model_steps(next.model_repeated);
+    model_blocks_.clear();
+    for (const Submission::Block& block : next.blocks) model_blocks_.push_back(model_block(block));
     std::vector<Bytes> outputs;
     for (std::size_t i = 0; i < next.reads.size(); ++i) {
       Bytes& bytes = model_[next.read[i]];
@@ -200,6 +262,7 @@ class RandomWork {
   std::mt19937 random_;
   std::vector<std::unique_ptr<OnDevice>> buffers_;
   std::vector<Bytes> model_;
+  std::vector<BlockTiming> model_blocks_;  // of the last submission
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Static uploads: by the calls of the backend, and with budgets that the tests choose.
 #include "conformance/conformance.h"
-#include "dispatch/facade/static_uploads.h"
+#include "dispatch/state/static_uploads.h"
 
 using namespace felsite;
 using namespace felsite::test;

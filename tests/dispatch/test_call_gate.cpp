@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "dispatch/facade/call_gate.h"
+#include "dispatch/state/call_gate.h"
 #include "support/run_program.h"
 
 using namespace felsite;

@@ -30,6 +30,7 @@ constexpr NamedKernel kKernels[] = {
     {GridKernel::Any, "any"},
     {GridKernel::Clear, "clear"},
     {GridKernel::Gate, "gate"},
+    {GridKernel::Mask, "mask"},
     {GridKernel::Advance, "advance"},
     {GridKernel::CopyWords, "copy_words"},
     {GridKernel::CopyBytes, "copy_bytes"},

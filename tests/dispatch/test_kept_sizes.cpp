@@ -1,6 +1,6 @@
 // Sizes of what is kept across grid barriers: both sides of every limit, and nothing that wraps.
+#include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/byte_sum.h"
-#include "dispatch/schedule/kept_sizes.h"
 #include "felsite/explain.h"
 #include "support/run_program.h"
 

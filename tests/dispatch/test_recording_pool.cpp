@@ -1,4 +1,5 @@
-// Idle recordings: one user at a time, bounds, and what goes with the memory or kernel that it uses.
+// Idle recordings: one user at a time, bounds, and what goes with the memory or kernel that it
+// uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
-#include "dispatch/facade/recording_pool.h"
-#include "dispatch/facade/resident_submission.h"
+#include "dispatch/state/recording_keys.h"
+#include "dispatch/state/recording_pool.h"
 #include "support/run_program.h"
 
 using namespace felsite;
@@ -74,7 +75,8 @@ TEST_CASE("the pool gives a recording to one at a time") {
 
 TEST_CASE("a pooled recording keeps the shape that was stored with it") {
   RecordingPool pool(1000);
-  const auto shape = std::make_shared<const dispatch::PlainShape>(dispatch::PlainShape{{{3, true}}, true});
+  const auto shape =
+      std::make_shared<const dispatch::PlainShape>(dispatch::PlainShape{{{3, true}}, true});
   pool.release(key(1), {recording(1), shape});
   CHECK(pool.take(key(1)).shape == shape);
   pool.release(key(1), {recording(1)});
@@ -157,8 +159,8 @@ TEST_CASE("many threads take from one pool and give back") {
         const ir::Fingerprint wanted = key((seed + i * 7) % 4);
         PooledRecording taken = pool.take(wanted);
         if (taken.recorded == nullptr) continue;
-        const auto which = static_cast<std::size_t>(
-            std::ranges::find(recordings, taken.recorded) - recordings.begin());
+        const auto which = static_cast<std::size_t>(std::ranges::find(recordings, taken.recorded) -
+                                                    recordings.begin());
         if (++holders[which] != 1) ++shared;
         --holders[which];
         pool.release(wanted, std::move(taken));
@@ -203,6 +205,17 @@ TEST_CASE("keys differ in what they are made of, in its order and number") {
   fast.float_mode = ir::FloatMode::Fast;
   ResidentStep bounded = plain;
   bounded.max_output_bytes = 4;
+  ResidentStep lent = plain;
+  lent.resources = {ResidentResource::of(four)};
+  ResidentStep more_lent = plain;
+  more_lent.resources = {ResidentResource::of(eight)};
+  ResidentStep same_lent = plain;
+  same_lent.resources = {ResidentResource::of(other)};
+  CHECK(step(lent, 1, false) == step(same_lent, 1, false));
+  const auto block = [&](const ResidentStep& one, Repeat repeat) {
+    const ResidentBlock of{.steps = {&one, 1}, .repeat = std::move(repeat)};
+    return key({.blocks = {&of, 1}});
+  };
   const ResidentFill fill{.buffer = x};
   const ResidentFill value{.buffer = x, .value = std::byte{1}};
   const ResidentRange read{.buffer = x};
@@ -227,6 +240,15 @@ TEST_CASE("keys differ in what they are made of, in its order and number") {
       step(buffer, 1, false),
       step(fast, 1, false),
       step(bounded, 1, false),
+      step(lent, 1, false),
+      step(more_lent, 1, false),
+      block(plain, Repeat::once()),
+      block(grid, Repeat::once()),
+      block(plain, Repeat::times(2)),
+      block(plain, Repeat::until_unchanged(2)),
+      block(plain, Repeat::until_zero(x, 2)),
+      block(plain, Repeat::until_zero(later, 2)),
+      block(plain, Repeat::until_zero({x, 4, 4}, 2)),
   };
   for (std::size_t i = 0; i < different.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

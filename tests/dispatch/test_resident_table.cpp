@@ -1,7 +1,7 @@
 #include <atomic>
 #include <thread>
 
-#include "dispatch/facade/resident_table.h"
+#include "dispatch/state/resident_table.h"
 #include "support/run_program.h"
 
 using namespace felsite;

@@ -69,7 +69,7 @@ class Comparison {
     if (route == dispatch::Route::HostSplit) return;
     const dispatch::ExecutionOptions options{.runs_between_looks =
                                                  device.conditional_steps ? 1u : 3u};
-    const auto executed = dispatch::execute(planned->schedule, planned->memory, programs_, options);
+    const auto executed = execute(*planned, programs_, options);
     INFO(ir::print(c.program));
     if (!native) {
       REQUIRE_FALSE(executed.has_value());

@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "dispatch/facade/static_uploads.h"
+#include "dispatch/state/static_uploads.h"
 #include "support/run_program.h"
 
 using namespace felsite;

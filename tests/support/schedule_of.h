@@ -1,8 +1,12 @@
 // The schedule of a program on a device that a test describes, and the memory it runs on.
 #pragma once
 
+#include <algorithm>
+
+#include "base/align.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/reference/schedule_execution.h"
 #include "dispatch/schedule/schedule.h"
 
 namespace felsite::test {
@@ -60,6 +64,23 @@ inline Result<PlannedProgram> schedule_of(const ir::ValidProgram& program,
                                                       .name = std::string(program.name())},
                                                      device));
   return made;
+}
+
+// Runs it on the interpreter.
+inline Result<dispatch::IterationsRun> execute(PlannedProgram& planned,
+                                               dispatch::PreparedPrograms& programs,
+                                               const dispatch::ExecutionOptions& options = {}) {
+  std::vector<Bytes> padded = planned.memory;
+  std::vector<std::span<std::byte>> memory;
+  for (Bytes& bytes : padded) {
+    bytes.resize(base::align_up(bytes.size(), 4));
+    memory.emplace_back(bytes);
+  }
+  auto run = dispatch::execute(planned.schedule, memory, programs, options);
+  for (std::size_t i = 0; i < padded.size(); ++i) {
+    std::copy_n(padded[i].begin(), planned.memory[i].size(), planned.memory[i].begin());
+  }
+  return run;
 }
 
 }  // namespace felsite::test

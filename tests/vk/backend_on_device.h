@@ -38,8 +38,9 @@ inline dispatch::SharedDevice device_of(const Backend& backend) {
   return must(dispatch::BackendCore::of(backend).device());
 }
 inline vk::Sequence sequence_of(const Backend& backend, const ResidentSubmission& submission) {
-  return must(vk::make_sequence(*vulkan_engine(backend),
-                                must(dispatch::resolve(*device_of(backend), submission, {}))));
+  const auto resolved = must(dispatch::resolve(*device_of(backend), submission, {}));
+  REQUIRE(resolved.stages.size() == 1);
+  return must(vk::make_sequence(*vulkan_engine(backend), resolved, 0));
 }
 
 // x[i] += 1, everywhere.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/facade/placed_step.h"
 #include "dispatch/schedule/step_accesses.h"
 #include "support/hazard_oracle.h"
 #include "vk/backend_on_device.h"
@@ -59,7 +60,8 @@ Laid lay_out(const Backend& backend, const char* text, const DispatchConfig& con
   const std::vector<ByteSpan> inputs{v};
   dispatch::PlacedStep step{.program = valid_program(text), .config = config};
   step.bindings = must(dispatch::plan_inputs(step.program, inputs, config));
-  dispatch::Submission submission{.name = "grid", .is_one_program = true};
+  dispatch::Submission submission{.name = "grid"};
+  std::vector<dispatch::MemoryRange> memory;
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> bytes;
   for (const dispatch::BoundBuffer& buffer : step.bindings.buffers) {
@@ -71,22 +73,22 @@ Laid lay_out(const Backend& backend, const char* text, const DispatchConfig& con
       submission.fills.push_back({range, std::byte{0}});
     }
     submission.reads.push_back(range);
-    step.memory.push_back(range);
+    memory.push_back(range);
     counts.push_back(buffer.count);
     bytes.push_back(buffer.bytes);
   }
-  step.schedule = must(dispatch::make_schedule({.program = step.program,
+  Laid laid;
+  laid.schedule = must(dispatch::make_schedule({.program = step.program,
                                                 .config = config,
                                                 .counts = counts,
                                                 .bytes = bytes,
                                                 .grid = Extent3{8, 1, 1},
                                                 .name = "grid"},
                                                open->profile()));
-  must(dispatch::compile_kernels(*open, step));
-  Laid laid;
-  laid.schedule = step.schedule;
-  submission.prefix.push_back(std::move(step));
-  laid.sequence = must(vk::make_sequence(*engine, submission));
+  submission.stages.push_back({.stage = {.schedule = laid.schedule},
+                               .kernels = must(dispatch::compile_kernels(*open, laid.schedule)),
+                               .memory = std::move(memory)});
+  laid.sequence = must(vk::make_sequence(*engine, submission, 0));
   laid.layout = vk::lay_out(laid.sequence, engine->device());
   return laid;
 }

@@ -111,22 +111,76 @@ Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size) {
       "fill whole words, or to the end of the buffer; or upload the bytes."));
 }
 
-Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
-                                 std::span<const ByteSpan> fresh) {
+namespace {
+
+Result<void> check_fresh(std::span<const ByteSpan> recorded, std::span<const ByteSpan> fresh,
+                         std::string_view what, std::string_view whats) {
   if (fresh.size() != recorded.size()) {
     return std::unexpected(
-        bad_inputs(fmt::format("{} uploads were recorded, bytes for {} were given.",
-                               recorded.size(), fresh.size()),
-                   "give bytes for each recorded upload, or for none."));
+        bad_inputs(fmt::format("{} {} were recorded, bytes for {} were given.", recorded.size(),
+                               whats, fresh.size()),
+                   fmt::format("give bytes for each of the recorded {}, or for none.", whats)));
   }
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    if (fresh[i].size() == recorded[i].bytes.size()) continue;
+    if (fresh[i].size() == recorded[i].size()) continue;
     return std::unexpected(
-        bad_inputs(fmt::format("Upload {} was recorded with {} bytes, {} were given.", i,
-                               recorded[i].bytes.size(), fresh[i].size()),
+        bad_inputs(fmt::format("{} {} was recorded with {} bytes, {} were given.", what, i,
+                               recorded[i].size(), fresh[i].size()),
                    "give as many bytes as were recorded."));
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
+                                 std::span<const ByteSpan> fresh) {
+  std::vector<ByteSpan> bytes;
+  for (const ResidentUpload& upload : recorded) bytes.push_back(upload.bytes);
+  return check_fresh(bytes, fresh, "Upload", "uploads");
+}
+
+Result<void> check_fresh_lent(std::span<const ByteSpan> recorded, std::span<const ByteSpan> fresh) {
+  return check_fresh(recorded, fresh, "Lent resource", "lent resources");
+}
+
+Result<void> check_lent(const ir::Program& program, std::span<const ResidentResource> resources) {
+  const std::vector<ir::BufferId> order = resource_order(program);
+  for (std::size_t i = 0; i < std::min(order.size(), resources.size()); ++i) {
+    if (!resources[i].bytes || !may_change(program.buffer(order[i]))) continue;
+    return std::unexpected(bad_inputs(
+        fmt::format("Bytes of the caller are bound as `{}`, which the program may change.",
+                    program.buffer(order[i]).name),
+        "bind a resident buffer, or declare the buffer read only.", program.name()));
+  }
+  return {};
+}
+
+std::vector<ByteSpan> lent_bytes(const ResidentSubmission& submission) {
+  std::vector<ByteSpan> lent;
+  const auto add = [&](std::span<const ResidentStep> steps) {
+    for (const ResidentStep& step : steps) {
+      for (const ResidentResource& resource : step.resources) {
+        if (resource.bytes) lent.push_back(*resource.bytes);
+      }
+    }
+  };
+  add(submission.prefix);
+  add(submission.repeated);
+  for (const ResidentBlock& block : submission.blocks) add(block.steps);
+  return lent;
+}
+
+Result<void> check_repeat(const Repeat& repeat, std::size_t block) {
+  if (repeat.kind > Repeat::Kind::UntilUnchanged) {
+    return std::unexpected(bad_inputs(
+        fmt::format("Block {} repeats in a way with the number {}, which does not exist.", block,
+                    static_cast<unsigned>(repeat.kind)),
+        "use one of the values of Repeat::Kind."));
+  }
+  if (repeat.bound != 0) return {};
+  return std::unexpected(bad_inputs(fmt::format("Block {} runs at most 0 times.", block),
+                                    "give a bound of at least 1, or leave the block out."));
 }
 
 std::vector<ir::BufferId> resource_order(const ir::Program& program) {

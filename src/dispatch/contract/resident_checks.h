@@ -41,6 +41,16 @@ Result<ByteRange> resolve_fill(const ResidentFill& fill, std::uint64_t size);
 Result<void> check_fresh_uploads(std::span<const ResidentUpload> recorded,
                                  std::span<const ByteSpan> fresh);
 
+// Bytes of the caller are only read.
+Result<void> check_lent(const ir::Program& program, std::span<const ResidentResource> resources);
+// The bytes that callers lend to the steps, in the order in which they are uploaded.
+std::vector<ByteSpan> lent_bytes(const ResidentSubmission& submission);
+// BadInputs for a block that cannot run even once, or repeats in a way that does not exist.
+Result<void> check_repeat(const Repeat& repeat, std::size_t block);
+
+// The same for fresh bytes that are lent.
+Result<void> check_fresh_lent(std::span<const ByteSpan> recorded, std::span<const ByteSpan> fresh);
+
 // The program's buffers that take a resource, in the order of their bindings.
 std::vector<ir::BufferId> resource_order(const ir::Program& program);
 

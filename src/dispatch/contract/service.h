@@ -15,8 +15,8 @@
 #include "base/deadline.h"
 #include "base/host_memory.h"
 #include "dispatch/contract/kernel_owner.h"
+#include "dispatch/forms/submission_schedule.h"
 #include "dispatch/schedule/binding_plan.h"
-#include "dispatch/schedule/schedule.h"
 #include "felsite/device_profile.h"
 #include "felsite/figures.h"
 
@@ -62,10 +62,6 @@ struct PlacedStep {
   std::vector<MemoryRange> memory{};  // by BufferId
   std::string name{};
   std::uint32_t caller_step = 0;  // its position among the caller's steps, for errors
-  // How it runs on a device without grid barriers. A device that has them runs the program itself,
-  // and its iterations: there is no schedule and no kernel, but for the program's own.
-  Schedule schedule{};
-  std::vector<SharedCompiledKernel> kernels{};  // by Schedule::kernels
 };
 
 // Where memory is bound for a range: devices bind memory from multiples of an alignment on.
@@ -74,7 +70,22 @@ inline MemoryRange bound_memory(const MemoryRange& range, const DeviceProfile& d
   return {range.memory, range.offset - start, range.bytes + start};
 }
 
-// Work in order: fills, uploads, the prefix, `count` times the repeated steps, reads.
+// Steps that run as one iteration of several.
+struct PlacedBlock {
+  std::vector<PlacedStep> steps;
+  std::vector<SharedCompiledKernel> kernels{};  // by step
+  BlockRepeat repeat{};
+  std::optional<MemoryRange> flag{};
+};
+
+// A schedule with what it names.
+struct PlacedStage {
+  SubmissionStage stage;
+  std::vector<SharedCompiledKernel> kernels{};  // by Schedule::kernels
+  std::vector<MemoryRange> memory{};            // of the caller's buffers among Schedule::buffers
+};
+
+// Work in order: fills, uploads, steps, reads.
 struct Submission {
   struct Fill {
     MemoryRange target;
@@ -83,9 +94,14 @@ struct Submission {
   std::string name{};
   std::vector<Fill> fills{};
   std::vector<MemoryRange> uploads{};  // their bytes come with each run
-  std::vector<PlacedStep> prefix{};
-  std::vector<PlacedStep> repeated{};
-  std::uint32_t count = 1;
+  // What runs, for a device without grid barriers: schedules. A device that has them runs the
+  // programs and their iterations itself, and takes the blocks instead.
+  std::vector<PlacedStage> stages{};
+  std::vector<HostLoop> loops{};
+  std::vector<PlacedBlock> blocks{};
+  // What each block does, as far as that is known beforehand; a run tells the rest.
+  std::vector<BlockTiming> block_timings{};
+  std::uint32_t step_count = 0;  // the caller's
   std::vector<MemoryRange> reads{};
   bool is_one_program = false;  // one step with all its iterations, not one of a caller's steps
   bool is_alone = false;        // no other work uses any of its memory
@@ -116,8 +132,7 @@ class Run {
   virtual bool advance() = 0;
   // Called once. Waits, and gives the error that a kernel reported: its context has the caller's
   // step, and the segment if the program was cut. `stop`: another thread may set it, which ends the
-  // wait soon. The timing has the iterations of a step that has some, else how often the repeated
-  // steps ran.
+  // wait soon. The timing has the iterations of one program, and of each block.
   virtual Result<DispatchTiming> wait(std::chrono::nanoseconds timeout,
                                       const base::StopFlag* stop) = 0;
   // After a wait that failed: the work goes on, and the recording cannot run again.

@@ -8,7 +8,7 @@
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "dispatch/explain/assumed_sizes.h"
-#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/schedule.h"
 
 namespace felsite::dispatch {

@@ -59,7 +59,12 @@ class ScheduleText {
     const bool is_repeated = !schedule_.repeated.empty() || schedule_.count != 1 || schedule_.watch;
     if (is_repeated) add_steps(repeat_header(), schedule_.repeated, Section::Block);
     if (!schedule_.indirect_gates.empty()) {
-      add("grids that were read: {}\n", list(schedule_.indirect_gates));
+      std::vector<std::string> gates;
+      for (const IndirectGate& gate : schedule_.indirect_gates) {
+        gates.push_back(text_of(gate.words));
+        if (gate.caller_step != 0) gates.back() += fmt::format(" of step {}", gate.caller_step);
+      }
+      add("grids that were read: {}\n", fmt::join(gates, " "));
     }
     if (schedule_.outcome) add_outcome(*schedule_.outcome);
     return std::move(text_);
@@ -178,9 +183,11 @@ class ScheduleText {
     }
     if (step.base != Extent3{}) line += fmt::format(" from {}", extent_text(step.base));
     if (step.indirect) line += fmt::format(", as many as {} says", text_of(*step.indirect));
+    if (step.reads_own_grid) line += " and the program sees";
     if (step.condition) line += fmt::format(", if {}", text_of(*step.condition));
     line += buffers_of(step);
     if (!step.is_callers) line += ", runtime's";
+    if (step.caller_step != 0) line += fmt::format(", of step {}", step.caller_step);
     if (!step.counts_as_launch) line += ", uncounted";
     if (step.is_further_part) line += ", further part";
     return line;

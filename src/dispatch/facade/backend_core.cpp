@@ -85,8 +85,8 @@ Result<void> BackendCore::shutdown() {
     last = std::move(device_);
     device_ = nullptr;
   }
-  static_uploads_->forget();
-  if (last == nullptr) return {};
+  if (static_uploads_) static_uploads_->forget();
+  if (last == nullptr) return {};  // it did not open
   last->release_held();
   last->service->drain();  // work that does not end keeps running
   if (!last->service->is_lost()) last->service->save();

@@ -9,9 +9,9 @@
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
-#include "dispatch/facade/backend_link.h"
-#include "dispatch/facade/open_device.h"
-#include "dispatch/facade/static_uploads.h"
+#include "dispatch/state/backend_link.h"
+#include "dispatch/state/open_device.h"
+#include "dispatch/state/static_uploads.h"
 #include "dispatch/telemetry/trace.h"
 #include "felsite/backend.h"
 

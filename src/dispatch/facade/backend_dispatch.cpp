@@ -5,10 +5,9 @@
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/facade/backend_core.h"
 #include "dispatch/facade/compiled_pipeline.h"
-#include "dispatch/facade/dispatch_thread.h"
 #include "dispatch/facade/host_split.h"
+#include "dispatch/facade/pending_work.h"
 #include "dispatch/facade/plain_dispatch.h"
-#include "dispatch/facade/resident_submission.h"
 
 namespace felsite {
 namespace dispatch {
@@ -25,13 +24,13 @@ bool is_split(const ir::ValidProgram& program, const DispatchConfig& config,
 Result<void> compile_ahead(OpenDevice& open, const ir::ValidProgram& program,
                            const DispatchConfig& config) {
   FELSITE_CHECK(check_without_inputs(program, config));
-  PlacedStep step{.program = program, .config = config};
+  OneProgram one{.step = {.program = program, .config = config}};
   if (open.profile().grid_sync) {
     FELSITE_CHECK(route_on_any_grid(program, config, open.profile()));
   } else {
-    FELSITE_TRY(step.schedule.kernels, kernels_without_inputs(program, config, open.profile()));
+    FELSITE_TRY(one.schedule.kernels, kernels_without_inputs(program, config, open.profile()));
   }
-  return compile_kernels(open, step);
+  return compile_kernels(open, one);
 }
 
 // One plain dispatch, within a call. It is given up soon after `stop` is raised.
@@ -67,85 +66,6 @@ SegmentRunner split_runner(BackendCore& core, const SharedDevice& open,
           .stop = stop};
 }
 
-// A dispatch that a caller holds until it waits for it.
-struct HeldDispatch final : Held {
-  std::mutex mutex;
-  std::optional<PlainDispatch> dispatch;
-
-  std::optional<PlainDispatch> take() {
-    const std::lock_guard lock(mutex);
-    std::optional<PlainDispatch> taken;
-    if (dispatch) taken.emplace(std::move(*dispatch));
-    dispatch.reset();
-    return taken;
-  }
-  void release() override { take(); }
-  // Its memory belongs to the dispatch, so no caller frees it.
-  std::shared_ptr<Recorded> take_user(const Allocation& /*memory*/) override { return nullptr; }
-};
-
-class Pending final : public PendingDispatch {
- public:
-  Pending(BackendLink<BackendCore> link, const SharedDevice& open, const ir::Program& program,
-          PlainDispatch dispatch)
-      : link_(std::move(link)), open_(open), program_(program) {
-    held_->dispatch.emplace(std::move(dispatch));
-    open->track(held_);
-  }
-  ~Pending() override { held_->release(); }
-
-  bool is_ready() const override {
-    const auto ready = link_.call([&](BackendCore&) -> Result<bool> {
-      const std::lock_guard lock(held_->mutex);
-      return !held_->dispatch || held_->dispatch->is_done();
-    });
-    return ready.value_or(true);  // the wait reports why
-  }
-
-  Result<DispatchTiming> wait_into(std::vector<Bytes>& outputs) override {
-    auto timing = link_.call([&](BackendCore& core) -> Result<DispatchTiming> {
-      auto dispatch = held_->take();
-      if (!dispatch) return std::unexpected(results_taken_already());
-      // A wait may take hours of iterations, and closing the backend must end it.
-      const base::StopFlag stop(&link_.closing());
-      return core.call("wait", [&](const SharedDevice& now) -> Result<DispatchTiming> {
-        if (now != open_.lock()) {
-          return std::unexpected(base::invalid_handle(
-              "The dispatch was under way on a device that was lost.", "dispatch it again."));
-        }
-        return dispatch->finish(outputs, &stop);
-      });
-    });
-    if (timing) return timing;
-    return std::unexpected(base::with_program(std::move(timing.error()), program_.name()));
-  }
-
- private:
-  const BackendLink<BackendCore> link_;
-  const std::weak_ptr<OpenDevice> open_;
-  const ir::Program program_;
-  const std::shared_ptr<HeldDispatch> held_ = std::make_shared<HeldDispatch>();
-};
-
-// Work for which the host is needed while it runs.
-Result<std::unique_ptr<PendingDispatch>> start_thread(BackendCore& core, const SharedDevice& open,
-                                                      const ir::ValidProgram& program,
-                                                      std::span<const ByteSpan> inputs, auto run) {
-  FELSITE_TRY(auto ticket, core.enter());
-  return start_dispatch_thread(
-      inputs, std::move(ticket),
-      {.run = [open, run](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
-                          const base::StopFlag& stop) -> Result<DispatchTiming> {
-         auto timing = run(own, slots, stop);
-         if (!timing) return std::unexpected(open->noted(std::move(timing.error())));
-         return timing;
-       },
-       .with_context =
-           [program, device = open->profile().name](Error error) {
-             return base::with_device(base::with_program(std::move(error), program.name()), device);
-           }});
-}
-
 Result<std::unique_ptr<PendingDispatch>> start_host_split(BackendCore& core,
                                                           const SharedDevice& open,
                                                           const ir::ValidProgram& program,
@@ -153,7 +73,7 @@ Result<std::unique_ptr<PendingDispatch>> start_host_split(BackendCore& core,
                                                           const DispatchConfig& config) {
   FELSITE_CHECK(check_host_split(split_runner(core, open, nullptr), program, inputs, config));
   return start_thread(
-      core, open, program, inputs,
+      core, open, program.name(), inputs,
       [&core, open, program, config](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
                                      const base::StopFlag& stop) {
         return dispatch_host_split(split_runner(core, open, &stop), program, own, slots, config);
@@ -194,17 +114,7 @@ Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_borrowed_async(
           return PlainDispatch::start(open, valid, inputs, config,
                                       /*may_borrow=*/false);
         }));
-        if (!open->service->runs_in_wait()) {
-          return std::make_unique<dispatch::Pending>(core_->link(), open, program,
-                                                     std::move(started));
-        }
-        const auto shared = std::make_shared<PlainDispatch>(std::move(started));
-        return dispatch::start_thread(
-            *core_, open, valid, {},
-            [shared](std::span<const ByteSpan>, std::vector<Bytes>& slots,
-                     const base::StopFlag& stop) {
-              return shared->finish(slots, &stop, PlainDispatch::Slots::Own);
-            });
+        return dispatch::make_pending(*core_, open, program.name(), std::move(started));
       });
   if (pending) return pending;
   return std::unexpected(base::with_program(std::move(pending.error()), program.name()));

@@ -6,6 +6,8 @@
 #include "dispatch/facade/backend_core.h"
 #include "dispatch/facade/resident_iterations.h"
 #include "dispatch/facade/resident_submission.h"
+#include "dispatch/facade/submission_run.h"
+#include "dispatch/state/recording_keys.h"
 #include "dispatch/telemetry/counters.h"
 
 namespace felsite {
@@ -16,34 +18,6 @@ Result<void> check_time(const OpenDevice& open,
                         const std::optional<std::chrono::nanoseconds>& timeout) {
   if (base::check_timeout(timeout)) return {};
   return std::unexpected(open.service->timeout_error());
-}
-
-Result<void> read_all(const Recorded& recorded, std::vector<Bytes>& outputs) {
-  const std::vector<std::uint64_t> sizes = recorded.read_sizes();
-  count_slots(outputs, sizes);
-  outputs.resize(sizes.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    outputs[i].resize(sizes[i]);
-    FELSITE_CHECK(recorded.read(i, outputs[i]));
-  }
-  return {};
-}
-
-// Starts, waits, reads. `recorded` becomes null if it cannot run again.
-Result<DispatchTiming> run(const OpenDevice& open, std::shared_ptr<Recorded>& recorded,
-                           std::span<const ByteSpan> uploads, std::vector<Bytes>& outputs,
-                           const std::optional<std::chrono::nanoseconds>& timeout) {
-  const base::Deadline deadline(timeout);
-  auto started = open.service->start(recorded, uploads, deadline.remaining());
-  if (!started) {
-    recorded = nullptr;
-    return std::unexpected(std::move(started.error()));
-  }
-  auto timing = (*started)->wait(deadline.remaining(), nullptr);
-  if ((*started)->was_given_up()) recorded = nullptr;
-  if (!timing) return timing;
-  FELSITE_CHECK(read_all(*recorded, outputs));
-  return timing;
 }
 
 // Takes a recording that has run before, or makes one. Errors in the work itself come before an
@@ -65,6 +39,11 @@ Result<std::shared_ptr<Recorded>> take_or_record(
   });
 }
 
+// As DispatchTiming::iterations_run has them.
+std::uint32_t iterations_of(const ResidentSubmission& submission) {
+  return submission.repeated.empty() ? 1 : submission.count;
+}
+
 // Returns a recording to the pool after a run, unless a buffer was freed meanwhile: it must not
 // keep that memory. A call that frees searches the pool, but not recordings that are running then.
 void release_recording(OpenDevice& open, const ir::Fingerprint& key,
@@ -74,11 +53,43 @@ void release_recording(OpenDevice& open, const ir::Fingerprint& key,
   if (removals_before != open.buffers.removals()) open.recordings.forget(key);
 }
 
+// The buffers that the submission uses, each once.
+std::vector<ResidentHandle> handles_of(const ResidentSubmission& submission) {
+  std::vector<ResidentHandle> handles;
+  for (const ResidentFill& fill : submission.fills) handles.push_back(fill.buffer);
+  for (const ResidentUpload& upload : submission.uploads) handles.push_back(upload.buffer);
+  for (const ResidentRange& read : submission.reads) handles.push_back(read.buffer);
+  const auto add = [&](std::span<const ResidentStep> steps) {
+    for (const ResidentStep& step : steps) {
+      for (const ResidentResource& resource : step.resources) {
+        if (!resource.bytes) handles.push_back(resource.buffer);
+      }
+    }
+  };
+  add(submission.prefix);
+  add(submission.repeated);
+  for (const ResidentBlock& block : submission.blocks) {
+    add(block.steps);
+    if (block.repeat.kind == Repeat::Kind::UntilFlagIsZero) {
+      handles.push_back(block.repeat.flag.buffer);
+    }
+  }
+  const auto by_slot = [](const ResidentHandle& a, const ResidentHandle& b) {
+    return std::pair(a.slot, a.generation) < std::pair(b.slot, b.generation);
+  };
+  std::ranges::sort(handles, by_slot);
+  handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
+  return handles;
+}
+
 // A recording that a caller holds.
 struct HeldRecording final : Held {
   std::mutex mutex;
   SharedDevice open;  // declared before the recording, which needs it until it is destroyed
   std::shared_ptr<Recorded> recorded;
+  bool is_pending = false;              // a run was started that nobody has waited for
+  std::vector<ResidentHandle> handles;  // that it uses
+  std::uint64_t removals_seen = UINT64_MAX;
 
   void release() override {
     const std::lock_guard lock(mutex);
@@ -90,26 +101,27 @@ struct HeldRecording final : Held {
     if (!idle || recorded == nullptr || !recorded->uses(memory)) return nullptr;
     return std::move(recorded);
   }
-};
 
-// The buffers that the submission uses, each once.
-std::vector<ResidentHandle> handles_of(const ResidentSubmission& submission) {
-  std::vector<ResidentHandle> handles;
-  for (const ResidentFill& fill : submission.fills) handles.push_back(fill.buffer);
-  for (const ResidentUpload& upload : submission.uploads) handles.push_back(upload.buffer);
-  for (const ResidentRange& read : submission.reads) handles.push_back(read.buffer);
-  for (const auto& steps : {submission.prefix, submission.repeated}) {
-    for (const ResidentStep& step : steps) {
-      for (const ResidentResource& resource : step.resources) handles.push_back(resource.buffer);
+  // With the lock held. Handles can become invalid only when something is freed, so most runs need
+  // not check them.
+  Result<void> check_handles(const OpenDevice* now) {
+    if (now == nullptr || now != open.get()) {
+      recorded.reset();
+      return std::unexpected(base::invalid_handle(
+          "The recording was made on a device that was lost.", "record the sequence again."));
     }
+    const std::uint64_t removals = now->buffers.removals();
+    if (removals == removals_seen) return {};
+    for (const ResidentHandle& handle : handles) {
+      if (auto alive = now->buffers.find(handle); !alive) {
+        recorded.reset();  // this releases the freed memory
+        return std::unexpected(std::move(alive.error()));
+      }
+    }
+    removals_seen = removals;
+    return {};
   }
-  const auto by_slot = [](const ResidentHandle& a, const ResidentHandle& b) {
-    return std::pair(a.slot, a.generation) < std::pair(b.slot, b.generation);
-  };
-  std::ranges::sort(handles, by_slot);
-  handles.erase(std::unique(handles.begin(), handles.end()), handles.end());
-  return handles;
-}
+};
 
 class Sequence final : public RecordedSequence {
  public:
@@ -118,69 +130,112 @@ class Sequence final : public RecordedSequence {
       : link_(std::move(link)),
         config_(std::move(config)),
         uploads_(submission.uploads.begin(), submission.uploads.end()),
-        handles_(handles_of(submission)) {
+        lent_(lent_bytes(submission)),
+        iterations_(iterations_of(submission)) {
+    held_->handles = handles_of(submission);
     held_->open = std::move(open);
     held_->recorded = std::move(recorded);
     held_->open->track(held_);
-    for (const ResidentUpload& upload : uploads_) recorded_bytes_.push_back(upload.bytes);
   }
   ~Sequence() override { held_->release(); }
 
-  Result<DispatchTiming> run_into(std::vector<Bytes>& outputs,
-                                  std::span<const ByteSpan> uploads) override {
+  Result<DispatchTiming> run_into(std::vector<Bytes>& outputs, std::span<const ByteSpan> uploads,
+                                  std::span<const ByteSpan> lent) override {
     return link_.call([&](BackendCore& core) {
-      return core.call("run recording",
-                       [&](const SharedDevice& now) { return run_on(*now, outputs, uploads); });
+      return core.call("run recording", [&](const SharedDevice& now) {
+        return run_on(now, outputs, uploads, lent);
+      });
+    });
+  }
+
+  Result<std::unique_ptr<PendingDispatch>> start(std::span<const ByteSpan> uploads,
+                                                 std::span<const ByteSpan> lent) override {
+    return link_.call([&](BackendCore& core) {
+      return core.call("start recording",
+                       [&](const SharedDevice& now) -> Result<std::unique_ptr<PendingDispatch>> {
+                         const std::lock_guard lock(held_->mutex);
+                         FELSITE_CHECK(check(now));
+                         FELSITE_TRY(auto started,
+                                     start_run(now, uploads, lent, [held = held_](auto recorded) {
+                                       const std::lock_guard back(held->mutex);
+                                       held->is_pending = false;
+                                       held->recorded = std::move(recorded);
+                                       static_cast<void>(held->check_handles(held->open.get()));
+                                     }));
+                         held_->is_pending = true;
+                         return make_pending(core, now, {}, std::move(started));
+                       });
     });
   }
 
  private:
-  // Handles can become invalid only when something is freed, so most runs need not check them.
-  Result<void> check_handles(const OpenDevice& now) {
-    if (&now != held_->open.get()) {
-      held_->recorded.reset();
-      return std::unexpected(base::invalid_handle(
-          "The recording was made on a device that was lost.", "record the sequence again."));
+  // With the lock held.
+  Result<void> check(const SharedDevice& now) {
+    if (held_->is_pending) {
+      return std::unexpected(base::dispatch_failed("An earlier run of the recording is under way.",
+                                                   "wait for it, or drop it."));
     }
-    const std::uint64_t removals = now.buffers.removals();
-    if (removals == removals_seen_) return {};
-    for (const ResidentHandle& handle : handles_) {
-      if (auto alive = now.buffers.find(handle); !alive) {
-        held_->recorded.reset();  // this releases the freed memory
-        return std::unexpected(std::move(alive.error()));
-      }
-    }
-    removals_seen_ = removals;
-    return {};
+    FELSITE_CHECK(held_->check_handles(now.get()));
+    if (held_->recorded != nullptr) return {};
+    return std::unexpected(base::dispatch_failed(
+        "An earlier run of the recording did not end well.", "record the sequence again."));
   }
 
-  Result<DispatchTiming> run_on(const OpenDevice& now, std::vector<Bytes>& outputs,
-                                std::span<const ByteSpan> uploads) {
-    const std::lock_guard lock(held_->mutex);
-    FELSITE_CHECK(check_handles(now));
-    if (held_->recorded == nullptr) {
-      return std::unexpected(base::dispatch_failed(
-          "An earlier run of the recording did not end well.", "record the sequence again."));
-    }
-    FELSITE_CHECK(check_time(now, config_.timeout));
-    if (!uploads.empty()) {
-      FELSITE_CHECK(check_fresh_uploads(uploads_, uploads));
-    }
-    auto timing = run(now, held_->recorded, uploads.empty() ? recorded_bytes_ : uploads, outputs,
-                      config_.timeout);
+  Result<DispatchTiming> run_on(const SharedDevice& now, std::vector<Bytes>& outputs,
+                                std::span<const ByteSpan> uploads, std::span<const ByteSpan> lent) {
+    const std::lock_guard lock(held_->mutex);  // runs come one after the other
+    FELSITE_CHECK(check(now));
+    FELSITE_CHECK(check_time(*now, config_.timeout));
+    FELSITE_TRY(auto started, start_run(now, uploads, lent, [this](auto recorded) {
+                  held_->recorded = std::move(recorded);
+                }));
+    auto timing = started.finish(outputs, nullptr, Slots::Callers);
     // Buffers that were freed during the run are released now.
-    static_cast<void>(check_handles(now));
+    static_cast<void>(held_->check_handles(now.get()));
     return timing;
+  }
+
+  Result<SubmissionRun> start_run(const SharedDevice& now, std::span<const ByteSpan> uploads,
+                                  std::span<const ByteSpan> lent,
+                                  SubmissionRun::GiveBack give_back) {
+    if (!uploads.empty()) FELSITE_CHECK(check_fresh_uploads(uploads_, uploads));
+    if (!lent.empty()) FELSITE_CHECK(check_fresh_lent(lent_, lent));
+    std::vector<ByteSpan> bytes(uploads.begin(), uploads.end());
+    if (uploads.empty()) {
+      for (const ResidentUpload& upload : uploads_) bytes.push_back(upload.bytes);
+    }
+    const std::span<const ByteSpan> now_lent = lent.empty() ? lent_ : lent;
+    bytes.insert(bytes.end(), now_lent.begin(), now_lent.end());
+    return SubmissionRun::start(now, std::move(held_->recorded), bytes, config_.timeout,
+                                iterations_, std::move(give_back));
   }
 
   const BackendLink<BackendCore> link_;
   const std::shared_ptr<HeldRecording> held_ = std::make_shared<HeldRecording>();
   const SubmissionConfig config_;
   const std::vector<ResidentUpload> uploads_;
-  const std::vector<ResidentHandle> handles_;
-  std::vector<ByteSpan> recorded_bytes_;
-  std::uint64_t removals_seen_ = UINT64_MAX;
+  const std::vector<ByteSpan> lent_;
+  const std::uint32_t iterations_;
 };
+
+// A submission that was not recorded by the caller: it takes its recording out of the pool, and
+// gives it back.
+Result<SubmissionRun> start_submission(BackendCore& core, const SharedDevice& open,
+                                       const ResidentSubmission& submission,
+                                       const SubmissionConfig& config, bool checks_time) {
+  const ir::Fingerprint key = key_of(submission, config.label, config.profile || tracing());
+  const std::uint64_t removals = open->buffers.removals();
+  const auto timeout = checks_time ? config.timeout : std::nullopt;
+  FELSITE_TRY(auto recorded, take_or_record(core, *open, key, timeout,
+                                            [&] { return resolve(*open, submission, config); }));
+  std::vector<ByteSpan> uploads;
+  for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
+  std::ranges::copy(lent_bytes(submission), std::back_inserter(uploads));
+  return SubmissionRun::start(open, std::move(recorded), uploads, config.timeout,
+                              iterations_of(submission), [open, key, removals](auto back) {
+                                release_recording(*open, key, std::move(back), removals);
+                              });
+}
 
 }  // namespace
 
@@ -196,13 +251,16 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
         FELSITE_TRY(auto recorded, take_or_record(core, *open, key, config.timeout, [&] {
                       return resolve_iterations(*open, step, config);
                     }));
+        const std::vector<ByteSpan> lent = lent_bytes({.prefix = {&step, 1}});
+        FELSITE_TRY(auto started,
+                    SubmissionRun::start(open, std::move(recorded), lent, config.timeout,
+                                         std::nullopt, [&](auto back) {
+                                           release_recording(*open, key, std::move(back), removals);
+                                         }));
         std::vector<Bytes> flag;  // see resolve_iterations
-        auto ran = run(*open, recorded, {}, flag, config.timeout);
-        release_recording(*open, key, std::move(recorded), removals);
+        auto ran = started.finish(flag, nullptr, Slots::Own);
         if (!ran) return ran;
-        if (!flag.empty()) {
-          ran->converged = is_all_zero(flag.front());
-        }
+        if (!flag.empty()) ran->converged = is_all_zero(flag.front());
         if (!needs_grid_sync_form(program, config)) count(Counter::IterationsRun);
         return ran;
       });
@@ -218,18 +276,21 @@ Result<DispatchTiming> Backend::submit_resident(const ResidentSubmission& submis
                                                 std::vector<Bytes>& outputs,
                                                 const SubmissionConfig& config) {
   return core_->call("submit_resident", [&](const SharedDevice& open) -> Result<DispatchTiming> {
-    const ir::Fingerprint key =
-        dispatch::key_of(submission, config.label, config.profile || dispatch::tracing());
-    const std::uint64_t removals = open->buffers.removals();
-    FELSITE_TRY(auto recorded, dispatch::take_or_record(*core_, *open, key, config.timeout, [&] {
-                  return dispatch::resolve(*open, submission, config);
-                }));
-    std::vector<ByteSpan> uploads;
-    for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
-    auto timing = dispatch::run(*open, recorded, uploads, outputs, config.timeout);
-    dispatch::release_recording(*open, key, std::move(recorded), removals);
-    return timing;
+    FELSITE_TRY(auto run, dispatch::start_submission(*core_, open, submission, config,
+                                                     /*checks_time=*/true));
+    return run.finish(outputs, nullptr, dispatch::Slots::Callers);
   });
+}
+
+Result<std::unique_ptr<PendingDispatch>> Backend::submit_resident_async(
+    const ResidentSubmission& submission, const SubmissionConfig& config) {
+  return core_->call("submit_resident_async",
+                     [&](const SharedDevice& open) -> Result<std::unique_ptr<PendingDispatch>> {
+                       FELSITE_TRY(auto run,
+                                   dispatch::start_submission(*core_, open, submission, config,
+                                                              /*checks_time=*/false));
+                       return dispatch::make_pending(*core_, open, {}, std::move(run));
+                     });
 }
 
 Result<std::unique_ptr<RecordedSequence>> Backend::record_resident(

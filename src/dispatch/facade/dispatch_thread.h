@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/stop_flag.h"
-#include "dispatch/facade/call_gate.h"
+#include "dispatch/state/call_gate.h"
 #include "felsite/compiled.h"
 
 namespace felsite::dispatch {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "base/stop_flag.h"
+#include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/binding_plan.h"
-#include "dispatch/schedule/kept_sizes.h"
 #include "felsite/backend.h"
 #include "felsite/validate.h"
 

@@ -4,7 +4,6 @@
 
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
-#include "dispatch/facade/resident_submission.h"
 #include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
@@ -28,7 +27,7 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
                                        .config = config,
                                        .bindings = std::move(bindings),
                                        .name = std::move(name)});
-  PlacedStep& step = made.step_;
+  PlacedStep& step = made.program_.step;
   // A convergence flag is cleared before each iteration, also before a single one.
   made.flag_ = iteration_rule(step.program, config).flag;
   const auto contents = [&](ir::BufferId id) {
@@ -49,21 +48,22 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
 }
 
 bool PlainDispatch::has_input(ir::BufferId id) const {
-  return step_.bindings.buffers[id].input != ir::kNone && !is_flag(id);
+  return program_.step.bindings.buffers[id].input != ir::kNone && !is_flag(id);
 }
 
 Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borrow) {
-  const DispatchConfig& config = step_.config;
-  const std::vector<BoundBuffer>& buffers = step_.bindings.buffers;
+  const DispatchConfig& config = program_.step.config;
+  const std::vector<BoundBuffer>& buffers = program_.step.bindings.buffers;
   RecordingKey key;
-  key.add(kPlainDispatch).add(step_.program.fingerprint()).add(config.label);
+  key.add(kPlainDispatch).add(program_.step.program.fingerprint()).add(config.label);
   key.add(config.profile || tracing() ? 1 : 0);
   // All that the schedule depends on.
   key.add(static_cast<std::uint64_t>(config.grid_sync)).add(can_try_ ? 1 : 0);
   key.add(config.cooperative ? 1 : 0);
   key.add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
-  for (const std::uint32_t extent : step_.grid.value_or(config.grid_override.value_or(Extent3{}))) {
+  for (const std::uint32_t extent :
+       program_.step.grid.value_or(config.grid_override.value_or(Extent3{}))) {
     key.add(extent);
   }
   for (ir::BufferId id = 0; id < buffers.size(); ++id) {
@@ -84,7 +84,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
     is_bound[id] = true;
     if (has_input(id) && !borrowed_[id]) uploads.push_back(inputs[buffers[id].input]);
   }
-  unbound_outputs_.resize(step_.bindings.output_count);
+  unbound_outputs_.resize(program_.step.bindings.output_count);
   for (ir::BufferId id = 0; id < buffers.size(); ++id) {
     if (is_bound[id] || buffers[id].output == ir::kNone) continue;
     Bytes& contents = unbound_outputs_[buffers[id].output];
@@ -106,22 +106,24 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
 
 Result<void> PlainDispatch::make_schedule() {
   MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_};
-  for (const BoundBuffer& buffer : step_.bindings.buffers) {
+  for (const BoundBuffer& buffer : program_.step.bindings.buffers) {
     memory.bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }
-  return dispatch::make_schedule(step_, memory, open_->profile());
+  FELSITE_TRY(program_.schedule, schedule_of(program_.step, memory, open_->profile()));
+  return {};
 }
 
 // A single kernel has its own list of buffers. Several kernels share all buffers of the program.
 std::shared_ptr<const PlainShape> PlainDispatch::shape() const {
   auto shape = std::make_shared<PlainShape>();
-  shape->is_attempt = step_.schedule.route.is_attempt;
-  if (step_.schedule.route.route == Route::Plain) {
-    shape->buffers = step_.kernels.front()->uses();
+  shape->is_attempt = program_.schedule.route.is_attempt;
+  if (program_.schedule.route.route == Route::Plain) {
+    shape->buffers = program_.kernels.front()->uses();
     return shape;
   }
-  for (ir::BufferId id = 0; id < step_.bindings.buffers.size(); ++id) {
-    if (step_.bindings.buffers[id].role != ir::Role::Shared) shape->buffers.push_back({id, true});
+  for (ir::BufferId id = 0; id < program_.step.bindings.buffers.size(); ++id) {
+    if (program_.step.bindings.buffers[id].role != ir::Role::Shared)
+      shape->buffers.push_back({id, true});
   }
   return shape;
 }
@@ -129,40 +131,39 @@ std::shared_ptr<const PlainShape> PlainDispatch::shape() const {
 Result<std::shared_ptr<Recorded>> PlainDispatch::record(std::span<const ByteSpan> inputs,
                                                         bool may_borrow) {
   FELSITE_CHECK(make_schedule());
-  FELSITE_CHECK(compile_kernels(*open_, step_));
+  FELSITE_CHECK(compile_kernels(*open_, program_));
   shape_ = shape();
-  Submission submission{.name = step_.name,
-                        .is_one_program = true,
+  Submission submission{.name = program_.step.name,
                         .is_alone = true,
-                        .is_measured = step_.config.profile || tracing()};
-  step_.memory.resize(step_.bindings.buffers.size());
+                        .is_measured = program_.step.config.profile || tracing()};
+  program_.step.memory.resize(program_.step.bindings.buffers.size());
   is_pooled_ = true;
-  borrowed_.assign(step_.bindings.buffers.size(), false);
+  borrowed_.assign(program_.step.bindings.buffers.size(), false);
   for (const auto [id, is_written] : shape_->buffers) {
     FELSITE_CHECK(place(id, is_written, inputs, may_borrow, submission));
   }
-  submission.prefix.push_back(step_);
+  add_to(submission, program_, open_->profile());
   return open_->record(std::move(submission));
 }
 
 Result<void> PlainDispatch::place(ir::BufferId id, bool is_written,
                                   std::span<const ByteSpan> inputs, bool may_borrow,
                                   Submission& submission) {
-  const BoundBuffer& buffer = step_.bindings.buffers[id];
-  const std::string& name = step_.program.buffer(id).name;
+  const BoundBuffer& buffer = program_.step.bindings.buffers[id];
+  const std::string& name = program_.step.program.buffer(id).name;
   // An input that is also a result needs memory that belongs to the dispatch.
   const bool can_borrow = has_input(id) && buffer.output == ir::kNone && !is_written;
   if (can_borrow && may_borrow) {
-    if (auto range = open_->service->borrow(inputs[buffer.input], step_.name, name)) {
-      step_.memory[id] = std::move(*range);
+    if (auto range = open_->service->borrow(inputs[buffer.input], program_.step.name, name)) {
+      program_.step.memory[id] = std::move(*range);
       is_pooled_ = false;
       borrowed_[id] = true;
       return {};
     }
   }
-  FELSITE_TRY(auto made, open_->service->allocate(buffer.bytes, step_.name, name));
+  FELSITE_TRY(auto made, open_->service->allocate(buffer.bytes, program_.step.name, name));
   const MemoryRange range{std::move(made), 0, buffer.bytes};
-  step_.memory[id] = range;
+  program_.step.memory[id] = range;
   submission.own_bytes += buffer.bytes;
   if (has_input(id)) {
     submission.uploads.push_back(range);
@@ -174,8 +175,8 @@ Result<void> PlainDispatch::place(ir::BufferId id, bool is_written,
 }
 
 Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs, Slots slots) {
-  std::vector<std::uint64_t> sizes(step_.bindings.output_count);
-  for (const BoundBuffer& buffer : step_.bindings.buffers) {
+  std::vector<std::uint64_t> sizes(program_.step.bindings.output_count);
+  for (const BoundBuffer& buffer : program_.step.bindings.buffers) {
     if (buffer.output != ir::kNone) sizes[buffer.output] = buffer.bytes;
   }
   if (slots == Slots::Callers) count_slots(outputs, sizes);
@@ -187,11 +188,11 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs, Slots slot
   }
   std::size_t read = 0;
   for (const auto [id, is_written] : shape_->buffers) {
-    const std::uint32_t output = step_.bindings.buffers[id].output;
+    const std::uint32_t output = program_.step.bindings.buffers[id].output;
     if (output == ir::kNone) continue;
     FELSITE_CHECK(recorded_->read(read++, outputs[output]));
   }
-  count(Counter::OutputBytes, step_.bindings.output_bytes);
+  count(Counter::OutputBytes, program_.step.bindings.output_bytes);
   return {};
 }
 
@@ -199,7 +200,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
                                              const base::StopFlag* stop, Slots slots) {
   Service& service = *open_->service;
   if (run_ == nullptr) return std::unexpected(service.timeout_error());
-  auto timing = run_->wait(step_.config.timeout.value_or(kNoTimeout), stop);
+  auto timing = run_->wait(program_.step.config.timeout.value_or(kNoTimeout), stop);
   const bool was_given_up = run_->was_given_up();
   run_.reset();
   // The caller may reuse its memory only when the kernel no longer reads it.
@@ -211,14 +212,15 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   }
   recorded_.reset();
   if (!timing && timing.error().code == ErrorCode::LoopBudgetExceeded && was_attempt()) {
-    open_->note_over_budget(step_.program.fingerprint());
+    open_->note_over_budget(program_.step.program.fingerprint());
   }
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
-  if (!needs_grid_sync_form(step_.program, step_.config)) {
+  if (!needs_grid_sync_form(program_.step.program, program_.step.config)) {
     count(Counter::IterationsRun, timing->iterations_run);
   }
-  if (flag_) timing->converged = is_all_zero(outputs[step_.bindings.buffers[*flag_].output]);
+  if (flag_)
+    timing->converged = is_all_zero(outputs[program_.step.bindings.buffers[*flag_].output]);
   return timing;
 }
 

@@ -1,7 +1,8 @@
 // One dispatch on the caller's bytes: it is checked, bound to memory, run and read back.
 #pragma once
 
-#include "dispatch/facade/open_device.h"
+#include "dispatch/facade/pending_work.h"
+#include "dispatch/facade/placed_step.h"
 
 namespace felsite::dispatch {
 
@@ -22,15 +23,13 @@ class PlainDispatch {
 
   // Also goes on with work that the host submits in pieces.
   bool is_done() { return run_ == nullptr || run_->advance(); }
-  // Whose slots the outputs are: figures are kept of those of callers.
-  enum class Slots : std::uint8_t { Callers, Own };
   // `stop`: as in Run::wait; only without `may_borrow`.
   Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop,
                                 Slots slots = Slots::Callers);
 
  private:
   PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step)
-      : open_(std::move(open)), step_(std::move(step)) {}
+      : open_(std::move(open)), program_{.step = std::move(step)} {}
   Result<void> bind(std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> make_schedule();
   Result<std::shared_ptr<Recorded>> record(std::span<const ByteSpan> inputs, bool may_borrow);
@@ -42,7 +41,7 @@ class PlainDispatch {
   bool is_flag(ir::BufferId id) const { return id == flag_; }
 
   std::shared_ptr<OpenDevice> open_;  // declared before what it has to outlive
-  PlacedStep step_;
+  OneProgram program_;
   std::optional<ir::BufferId> flag_;
   bool can_try_ = false;
   ir::Fingerprint key_{};

@@ -1,169 +1,197 @@
 #include "dispatch/facade/resident_submission.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
+#include "dispatch/facade/placed_step.h"
 #include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/trace.h"
 
 namespace felsite::dispatch {
 namespace {
 
-// The first words of the keys of such recordings.
-constexpr std::uint64_t kResidentSubmission = 2;
-constexpr std::uint64_t kGridDispatch = 3;
-
-void add_to(RecordingKey& key, const ResidentHandle& handle) {
-  key.add(handle.backend).add(std::uint64_t{handle.slot} << 32 | handle.generation);
+bool overlap(const MemoryRange& a, const MemoryRange& b) {
+  return a.memory == b.memory &&
+         std::max(a.offset, b.offset) < std::min(a.offset + a.bytes, b.offset + b.bytes);
 }
 
-void add_to(RecordingKey& key, const std::optional<Extent3>& extents) {
-  key.add(extents ? 1 : 0);
-  if (!extents) return;
-  for (const std::uint32_t extent : *extents) key.add(extent);
+bool writes(const PlacedStep& step, const MemoryRange& range) {
+  return std::ranges::any_of(changed_buffers(step.program),
+                             [&](ir::BufferId id) { return overlap(step.memory[id], range); });
 }
 
-void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
-  key.add(steps.size());
-  for (const ResidentStep& step : steps) {
-    key.add(step.program.fingerprint()).add(step.resources.size());
-    for (const ResidentResource& resource : step.resources) {
-      add_to(key, resource.buffer);
-      key.add(resource.offset).add(resource.length);
+BlockRepeat repeat_of(const Repeat& repeat) {
+  switch (repeat.kind) {
+    case Repeat::Kind::Times:
+      break;
+    case Repeat::Kind::UntilFlagIsZero:
+      return {BlockRepeat::Kind::UntilFlag, repeat.bound};
+    case Repeat::Kind::UntilUnchanged:
+      return {BlockRepeat::Kind::UntilUnchanged, repeat.bound};
+  }
+  return {BlockRepeat::Kind::Times, repeat.bound};
+}
+
+// Puts a submission together, block by block.
+class Resolver {
+ public:
+  Resolver(OpenDevice& open, Submission& out) : open_(open), out_(out) {}
+
+  Result<void> add(std::span<const ResidentStep> steps, const BlockRepeat& repeat,
+                   const ResidentResource* flag = nullptr) {
+    PlacedBlock& block = out_.blocks.emplace_back();
+    block.repeat = repeat;
+    for (const ResidentStep& step : steps) {
+      auto placed = base::guarded([&] { return add_step(step, block); });
+      if (!placed) {
+        return std::unexpected(
+            base::with_step(std::move(placed.error()), out_.step_count, step.program.name()));
+      }
+      ++out_.step_count;
     }
-    add_to(key, step.grid_override);
-    add_to(key, step.workgroup_override);
-    key.add(step.float_mode ? 1 + static_cast<std::uint64_t>(*step.float_mode) : 0);
-    key.add(step.max_output_bytes ? 1 : 0).add(step.max_output_bytes.value_or(0));
-    key.add(step.label);
+    if (flag != nullptr) FELSITE_CHECK(add_flag(*flag, block));
+    return {};
   }
-}
 
-std::string name_of(const ResidentStep& step) {
-  return step.label.empty() ? std::string(step.program.name()) : step.label;
-}
-
-// See RangePlace.
-bool shares_last_word(const MemoryRange& range) {
-  if (range.memory == nullptr) return false;
-  const std::uint64_t end = range.offset + range.bytes;
-  if (range.bytes == 0) return range.memory->bytes() != 0;
-  return end % 4 != 0 && end != range.memory->bytes();
-}
-
-MemoryFacts facts_of(const PlacedStep& step, const DeviceProfile& device) {
-  MemoryFacts facts;
-  for (const MemoryRange& range : step.memory) {
-    facts.bytes.push_back(range.bytes);
-    facts.places.push_back({.start = range.offset - bound_memory(range, device).offset,
-                            .shares_last_word = shares_last_word(range)});
+  // Decides how all of it runs, and compiles what that takes.
+  Result<void> finish() {
+    for (const PlacedBlock& block : out_.blocks) {
+      BlockTiming& timing = out_.block_timings.emplace_back();
+      if (!block.repeat.converges()) {
+        timing.iterations_run = block.repeat.bound;
+      } else if (block.steps.empty()) {
+        timing = {.iterations_run = 1, .converged = true};
+      }
+    }
+    if (open_.profile().grid_sync) return compile_programs();
+    FELSITE_CHECK(make_stages());
+    out_.blocks.clear();
+    return {};
   }
-  return facts;
-}
 
-Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
-                              const DispatchConfig& config) {
-  FELSITE_TRY(auto valid, prepare_program(open, step.program, config));
-  PlacedStep placed{.program = std::move(valid), .config = config, .name = name_of(step)};
-  const ir::ValidProgram& program = placed.program;
-  std::vector<SharedAllocation> resources;
-  std::vector<std::uint64_t> sizes;
-  for (const ResidentResource& resource : step.resources) {
-    FELSITE_TRY(auto buffer, open.buffers.find(resource.buffer));
-    sizes.push_back(buffer->bytes());
-    resources.push_back(std::move(buffer));
+ private:
+  Result<void> add_step(const ResidentStep& step, PlacedBlock& block) {
+    const auto lend = [&](ByteSpan bytes) -> Result<SharedAllocation> {
+      FELSITE_TRY(auto made, open_.service->allocate(bytes.size(), out_.name, "lent bytes"));
+      out_.uploads.push_back({made, 0, bytes.size()});
+      out_.own_bytes += bytes.size();
+      return made;
+    };
+    FELSITE_TRY(auto placed, place_step(open_, step, config_of(step), lend));
+    placed.caller_step = out_.step_count;
+    FELSITE_TRY(auto schedule,
+                schedule_of(placed, facts_of(placed, open_.profile()), open_.profile()));
+    schedules_.push_back(std::move(schedule));
+    block.steps.push_back(std::move(placed));
+    return {};
   }
-  FELSITE_TRY(const auto ranges, resolve_resources(program, step.resources, sizes));
-  for (std::size_t i = 0; i < ranges.size(); ++i) sizes[i] = ranges[i].length;
-  FELSITE_TRY(placed.bindings, plan_resources(program, sizes, config));
-  FELSITE_CHECK(check_aliasing(program, step.resources, ranges));
-  for (const ResidentHandle& handle : changed_resources(program, step.resources)) {
-    FELSITE_CHECK(open.buffers.find_writable(handle));
-  }
-  // Only the words of an indirect grid are not known yet.
-  const bool indirect = program.facts().has_indirect_dispatch;
-  FELSITE_TRY(const auto grid, plan_grid(program, placed.bindings, config,
-                                         indirect ? std::optional(Extent3{}) : std::nullopt));
-  if (!indirect) placed.grid = grid;
-  placed.memory.resize(program.buffers().size());
-  const std::vector<ir::BufferId> order = resource_order(program);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    placed.memory[order[i]] = {resources[i], ranges[i].offset, ranges[i].length};
-  }
-  FELSITE_CHECK(make_schedule(placed, facts_of(placed, open.profile()), open.profile()));
-  return placed;
-}
 
-Result<void> add_steps(OpenDevice& open, std::span<const ResidentStep> steps, std::size_t first,
-                       std::vector<PlacedStep>& out) {
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    auto added = base::guarded([&]() -> Result<void> {
-      FELSITE_TRY(auto placed, place_step(open, steps[i], config_of(steps[i])));
-      placed.caller_step = static_cast<std::uint32_t>(first + i);
-      FELSITE_CHECK(compile_kernels(open, placed));
-      out.push_back(std::move(placed));
-      return {};
-    });
-    if (added) continue;
+  Result<void> add_flag(const ResidentResource& flag, PlacedBlock& block) {
+    if (flag.bytes) {
+      return std::unexpected(base::bad_inputs("The flag of a block is not in a resident buffer.",
+                                              "give a range of a resident buffer."));
+    }
+    FELSITE_TRY(auto buffer, open_.buffers.find_writable(flag.buffer));
+    FELSITE_TRY(const auto range, resolve_range(flag.offset, flag.length, buffer->bytes()));
+    if (range.offset % 4 != 0 || range.length % 4 != 0 || range.length == 0) {
+      return std::unexpected(
+          base::bad_inputs(fmt::format("The flag of a block has {} bytes from byte {} on.",
+                                       range.length, range.offset),
+                           "give one or more words, from a multiple of four on."));
+    }
+    block.flag = MemoryRange{std::move(buffer), range.offset, range.length};
+    const auto writes_it = [&](const PlacedStep& step) { return writes(step, *block.flag); };
+    if (block.steps.empty() || std::ranges::any_of(block.steps, writes_it)) return {};
     return std::unexpected(
-        base::with_step(std::move(added.error()), first + i, steps[i].program.name()));
+        base::bad_inputs("No step of the block writes its flag, so that it would converge at once.",
+                         "bind the flag to a buffer that a step of the block writes."));
   }
-  return {};
-}
+
+  Result<void> compile_programs() {
+    for (PlacedBlock& block : out_.blocks) {
+      for (const PlacedStep& step : block.steps) {
+        auto kernel = open_.service->compile(step.program);
+        if (!kernel) {
+          return std::unexpected(
+              base::with_step(std::move(kernel.error()), step.caller_step, step.program.name()));
+        }
+        block.kernels.push_back(std::move(*kernel));
+      }
+    }
+    return {};
+  }
+
+  // Where a range lies in the memory of the submission.
+  BufferRef ref_of(const MemoryRange& range) {
+    if (range.memory == nullptr) return {};
+    auto found = std::ranges::find(memory_, range.memory, &MemoryRange::memory);
+    if (found == memory_.end()) {
+      memory_.push_back({range.memory, 0, range.memory->bytes()});
+      found = std::prev(memory_.end());
+    }
+    return {static_cast<std::uint32_t>(found - memory_.begin()), range.offset, range.bytes};
+  }
+
+  Result<void> make_stages() {
+    std::vector<SubmittedBlock> blocks;
+    std::size_t step = 0;
+    for (const PlacedBlock& placed : out_.blocks) {
+      SubmittedBlock& block = blocks.emplace_back();
+      block.repeat = placed.repeat;
+      if (placed.flag) block.flag = ref_of(*placed.flag);
+      for (const PlacedStep& one : placed.steps) {
+        SubmittedStep& made = block.steps.emplace_back(std::move(schedules_[step++]));
+        made.caller_step = one.caller_step;
+        for (const MemoryRange& range : one.memory) {
+          made.memory.push_back(ref_of(bound_memory(range, open_.profile())));
+        }
+      }
+    }
+    std::vector<std::uint64_t> sizes;
+    for (const MemoryRange& range : memory_) sizes.push_back(range.bytes);
+    FELSITE_TRY(auto made, make_submission_schedule(std::move(blocks), sizes, open_.profile()));
+    for (const PlannedBuffer& shared : made.shared) {
+      FELSITE_TRY(auto buffer, open_.service->allocate(shared.bytes, out_.name, shared.name));
+      out_.own_bytes += shared.bytes;
+      memory_.push_back({std::move(buffer), 0, shared.bytes});
+    }
+    out_.loops = std::move(made.loops);
+    for (SubmissionStage& stage : made.stages) {
+      auto kernels = compile_kernels(open_, stage.schedule);
+      if (!kernels) return std::unexpected(on_step(std::move(kernels.error()), stage.schedule));
+      const std::size_t count = stage.memory_count;
+      out_.stages.push_back(
+          {.stage = std::move(stage),
+           .kernels = std::move(*kernels),
+           .memory = {memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(count)}});
+    }
+    return {};
+  }
+
+  // Of the step that the program in the error's context belongs to.
+  static Error on_step(Error error, const Schedule& schedule) {
+    for (const auto* steps : {&schedule.prefix, &schedule.repeated}) {
+      for (const ScheduledStep& step : *steps) {
+        const ir::Program& program = schedule.kernels[step.kernel].program;
+        if (!step.is_callers || program.name() != error.context.program) continue;
+        return base::with_step(std::move(error), step.caller_step, program.name());
+      }
+    }
+    return error;
+  }
+
+  OpenDevice& open_;
+  Submission& out_;
+  std::vector<Schedule> schedules_;  // by the caller's step
+  std::vector<MemoryRange> memory_;  // whole allocations, each once
+};
 
 }  // namespace
-
-Result<ir::ValidProgram> prepare_program(OpenDevice& open, const ir::Program& given,
-                                         const DispatchConfig& config) {
-  FELSITE_CHECK(check_choices(given, config));
-  FELSITE_TRY(auto program, open.programs.get(configured(given, config)));
-  FELSITE_CHECK(check_config(program, config));
-  return program;
-}
-
-Result<void> make_schedule(PlacedStep& step, const MemoryFacts& memory,
-                           const DeviceProfile& device) {
-  if (device.grid_sync) {
-    FELSITE_TRY(auto route, route_on_any_grid(step.program, step.config, device));
-    if (route) step.schedule.route = *std::move(route);
-    return {};
-  }
-  std::vector<std::uint64_t> counts;
-  for (const BoundBuffer& buffer : step.bindings.buffers) counts.push_back(buffer.count);
-  FELSITE_TRY(step.schedule, dispatch::make_schedule({.program = step.program,
-                                                      .config = step.config,
-                                                      .counts = counts,
-                                                      .bytes = memory.bytes,
-                                                      .places = memory.places,
-                                                      .grid = step.grid,
-                                                      .fresh_outputs = memory.fresh_outputs,
-                                                      .can_try = memory.can_try,
-                                                      .name = step.name},
-                                                     device));
-  return {};
-}
-
-Result<void> compile_kernels(OpenDevice& open, PlacedStep& step) {
-  if (open.profile().grid_sync) {
-    FELSITE_TRY(auto kernel, open.service->compile(step.program));
-    step.kernels.push_back(std::move(kernel));
-    return {};
-  }
-  for (const ScheduledKernel& scheduled : step.schedule.kernels) {
-    auto compiled = base::guarded([&]() -> Result<SharedCompiledKernel> {
-      FELSITE_TRY(auto valid, open.programs.get(scheduled.program));
-      return open.service->compile(scheduled.as_segment(std::move(valid)));
-    });
-    if (!compiled) {
-      compiled.error().context.segment =
-          segment_of(step.schedule, static_cast<std::uint32_t>(step.kernels.size()));
-      return std::unexpected(std::move(compiled.error()));
-    }
-    step.kernels.push_back(std::move(*compiled));
-  }
-  return {};
-}
 
 Result<std::vector<MemoryRange>> resolve_uploads(OpenDevice& open,
                                                  std::span<const ResidentUpload> uploads) {
@@ -191,7 +219,6 @@ Result<std::vector<MemoryRange>> resolve_reads(OpenDevice& open,
 Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submission,
                            const SubmissionConfig& config) {
   Submission resolved{.name = config.label.empty() ? "sequence" : config.label,
-                      .count = submission.count,
                       .is_measured = config.profile || tracing()};
   for (const ResidentFill& fill : submission.fills) {
     FELSITE_TRY(auto buffer, open.buffers.find_writable(fill.buffer));
@@ -199,63 +226,46 @@ Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submissio
     resolved.fills.push_back({{std::move(buffer), range.offset, range.length}, fill.value});
   }
   FELSITE_TRY(resolved.uploads, resolve_uploads(open, submission.uploads));
-  FELSITE_CHECK(add_steps(open, submission.prefix, 0, resolved.prefix));
-  FELSITE_CHECK(add_steps(open, submission.repeated, submission.prefix.size(), resolved.repeated));
+  Resolver resolver(open, resolved);
+  FELSITE_CHECK(resolver.add(submission.prefix, {}));
+  FELSITE_CHECK(resolver.add(submission.repeated, {.bound = submission.count}));
+  for (std::size_t i = 0; i < submission.blocks.size(); ++i) {
+    const ResidentBlock& block = submission.blocks[i];
+    FELSITE_CHECK(check_repeat(block.repeat, i));
+    const bool has_flag = block.repeat.kind == Repeat::Kind::UntilFlagIsZero;
+    FELSITE_CHECK(resolver.add(block.steps, repeat_of(block.repeat),
+                               has_flag ? &block.repeat.flag : nullptr));
+  }
   FELSITE_TRY(resolved.reads, resolve_reads(open, submission.reads));
+  FELSITE_CHECK(resolver.finish());
   return resolved;
 }
 
 Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step,
                                       const DispatchConfig& config) {
-  FELSITE_TRY(auto placed, place_step(open, step, config));
-  if (placed.schedule.route.route == Route::HostSplit) {
-    return std::unexpected(host_split_on_resident(placed.program));
+  Submission resolved{.name = name_of(step), .is_measured = config.profile || tracing()};
+  const auto lend = [&](ByteSpan bytes) -> Result<SharedAllocation> {
+    FELSITE_TRY(auto made, open.service->allocate(bytes.size(), resolved.name, "lent bytes"));
+    resolved.uploads.push_back({made, 0, bytes.size()});
+    resolved.own_bytes += bytes.size();
+    return made;
+  };
+  FELSITE_TRY(auto placed, place_step(open, step, config, lend));
+  OneProgram program{std::move(placed)};
+  FELSITE_TRY(program.schedule,
+              schedule_of(program.step, facts_of(program.step, open.profile()), open.profile()));
+  if (program.schedule.route.route == Route::HostSplit) {
+    return std::unexpected(host_split_on_resident(program.step.program));
   }
-  FELSITE_CHECK(compile_kernels(open, placed));
-  Submission resolved{
-      .name = name_of(step), .is_one_program = true, .is_measured = config.profile || tracing()};
+  FELSITE_CHECK(compile_kernels(open, program));
   if (config.convergence.kind == Convergence::Kind::Flag) {
-    const ir::BufferId flag = *placed.program.find_buffer(config.convergence.flag);
-    resolved.fills.push_back({placed.memory[flag], std::byte{0}});
+    const ir::BufferId flag = *program.step.program.find_buffer(config.convergence.flag);
+    resolved.fills.push_back({program.step.memory[flag], std::byte{0}});
     // A single iteration converges where it leaves the flag zero, which is seen by reading it.
-    if (!is_repeated(config)) resolved.reads.push_back(placed.memory[flag]);
+    if (!is_repeated(config)) resolved.reads.push_back(program.step.memory[flag]);
   }
-  resolved.prefix.push_back(std::move(placed));
+  add_to(resolved, std::move(program), open.profile());
   return resolved;
-}
-
-ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, bool measured) {
-  RecordingKey key;
-  key.add(kGridDispatch).add(measured ? 1 : 0).add(config.fixpoint_iterations.value_or(1));
-  key.add(static_cast<std::uint64_t>(config.convergence.kind));
-  key.add(static_cast<std::uint64_t>(config.grid_sync));
-  key.add(config.convergence.flag);
-  add_to(key, std::span(&step, 1));
-  return key.hash();
-}
-
-ir::Fingerprint key_of(const ResidentSubmission& submission, std::string_view label,
-                       bool measured) {
-  RecordingKey key;
-  key.add(kResidentSubmission).add(measured ? 1 : 0).add(submission.count).add(label);
-  key.add(submission.fills.size());
-  for (const ResidentFill& fill : submission.fills) {
-    add_to(key, fill.buffer);
-    key.add(fill.offset).add(fill.length).add(static_cast<std::uint64_t>(fill.value));
-  }
-  key.add(submission.uploads.size());
-  for (const ResidentUpload& upload : submission.uploads) {
-    add_to(key, upload.buffer);
-    key.add(upload.offset).add(upload.bytes.size());
-  }
-  add_to(key, submission.prefix);
-  add_to(key, submission.repeated);
-  key.add(submission.reads.size());
-  for (const ResidentRange& range : submission.reads) {
-    add_to(key, range.buffer);
-    key.add(range.offset).add(range.length);
-  }
-  return key.hash();
 }
 
 }  // namespace felsite::dispatch

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "dispatch/contract/caller_memory.h"
 #include "dispatch/facade/backend_core.h"
 #include "dispatch/reference/reference_run.h"
 #include "dispatch/telemetry/counters.h"
@@ -77,11 +78,13 @@ class ReferenceRecorded final : public Recorded {
 
   bool uses(const Allocation& memory) const override {
     const auto is_it = [&](const MemoryRange& range) { return range.memory.get() == &memory; };
-    const auto uses_it = [&](const PlacedStep& step) {
-      return std::ranges::any_of(step.memory, is_it);
+    const auto uses_it = [&](const PlacedBlock& block) {
+      return (block.flag && is_it(*block.flag)) ||
+             std::ranges::any_of(block.steps, [&](const PlacedStep& step) {
+               return std::ranges::any_of(step.memory, is_it);
+             });
     };
-    return std::ranges::any_of(submission.prefix, uses_it) ||
-           std::ranges::any_of(submission.repeated, uses_it) ||
+    return std::ranges::any_of(submission.blocks, uses_it) ||
            std::ranges::any_of(submission.uploads, is_it) ||
            std::ranges::any_of(submission.reads, is_it) ||
            std::ranges::any_of(submission.fills, is_it, &Submission::Fill::target);
@@ -159,6 +162,88 @@ class ReferenceRun final : public Run {
   const InFlight in_flight_;
 };
 
+const reference::Interpreter& interpreter_of(const SharedCompiledKernel& kernel) {
+  return *static_cast<const InterpretedKernel&>(*kernel).interpreter;
+}
+
+// One program with all its iterations.
+Result<void> run_program(const PlacedBlock& block, ReferenceContext& context,
+                         DispatchTiming& timing) {
+  FELSITE_TRY(const auto outcome,
+              run_step(block.steps.front(), interpreter_of(block.kernels.front()), context));
+  timing.iterations_run = outcome.iterations;
+  timing.converged = outcome.converged;
+  return {};
+}
+
+// The bytes that the steps of a block may change, each range as it is bound.
+std::vector<Bytes> changed_bytes(const PlacedBlock& block) {
+  std::vector<Bytes> bytes;
+  for (const PlacedStep& step : block.steps) {
+    for (const ir::BufferId id : changed_buffers(step.program)) {
+      const std::byte* const from = data_of(step.memory[id]);
+      bytes.emplace_back(from, from + step.memory[id].bytes);
+    }
+  }
+  return bytes;
+}
+
+Result<void> run_iteration(const PlacedBlock& block, ReferenceContext& context) {
+  // Steps without workgroups check no clock.
+  if (auto reason = base::reason_to_end(context.options.deadline, context.options.stop)) {
+    return std::unexpected(std::move(*reason));
+  }
+  for (std::size_t i = 0; i < block.steps.size(); ++i) {
+    const PlacedStep& step = block.steps[i];
+    if (auto outcome = run_step(step, interpreter_of(block.kernels[i]), context); !outcome) {
+      return std::unexpected(
+          base::with_step(std::move(outcome.error()), step.caller_step, step.program.name()));
+    }
+  }
+  return {};
+}
+
+Result<BlockTiming> run_converging(const PlacedBlock& block, ReferenceContext& context) {
+  BlockTiming timing;
+  std::span<std::byte> flag;
+  if (block.flag) flag = {data_of(*block.flag), block.flag->bytes};
+  std::vector<Bytes> before;
+  if (!block.flag) before = changed_bytes(block);
+  while (timing.iterations_run < block.repeat.bound && !timing.converged) {
+    std::ranges::fill(flag, std::byte{0});
+    FELSITE_CHECK(run_iteration(block, context));
+    ++timing.iterations_run;
+    if (block.flag) {
+      timing.converged = is_all_zero(flag);
+      continue;
+    }
+    std::vector<Bytes> now = changed_bytes(block);
+    timing.converged = now == before;
+    before = std::move(now);
+  }
+  count(Counter::IterationsRun, timing.iterations_run);
+  if (timing.converged) {
+    count(Counter::IterationsSkipped, block.repeat.bound - timing.iterations_run);
+  }
+  return timing;
+}
+
+Result<void> run_blocks(std::span<const PlacedBlock> blocks, ReferenceContext& context,
+                        DispatchTiming& timing) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const PlacedBlock& block = blocks[i];
+    if (block.steps.empty()) continue;
+    if (block.repeat.converges()) {
+      FELSITE_TRY(timing.blocks[i], run_converging(block, context));
+      continue;
+    }
+    for (std::uint32_t run = 0; run < block.repeat.bound; ++run) {
+      FELSITE_CHECK(run_iteration(block, context));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 ReferenceService::ReferenceService(const ReferenceOptions& options)
@@ -190,6 +275,7 @@ Result<SharedAllocation> ReferenceService::allocate(std::uint64_t bytes, std::st
 
 std::optional<MemoryRange> ReferenceService::borrow(ByteSpan bytes, std::string_view /*owner*/,
                                                     std::string_view /*label*/) {
+  count(Counter::UploadBytes, bytes.size());  // as if they were copied
   return MemoryRange{HostBuffer::borrow(bytes), 0, bytes.size()};
 }
 
@@ -233,36 +319,14 @@ Result<DispatchTiming> ReferenceService::run(const Submission& submission,
                                              const base::StopFlag* stop) {
   const auto start = Clock::now();
   count(Counter::Submissions);
+  count(Counter::Waits);
   ReferenceContext context;
   context.options.reference = options_;
   context.options.deadline = deadline;
   context.options.stop = stop;
-  DispatchTiming timing{.iterations_run = 1};
-  const auto run_all = [&](std::span<const PlacedStep> steps) -> Result<void> {
-    for (const PlacedStep& step : steps) {
-      const auto& kernel = static_cast<const InterpretedKernel&>(*step.kernels.front());
-      auto outcome = run_step(step, *kernel.interpreter, context);
-      if (!outcome) {
-        if (submission.is_one_program) return std::unexpected(std::move(outcome.error()));
-        return std::unexpected(
-            base::with_step(std::move(outcome.error()), step.caller_step, step.program.name()));
-      }
-      if (!submission.is_one_program) continue;
-      timing.iterations_run = outcome->iterations;
-      timing.converged = outcome->converged;
-    }
-    return {};
-  };
-  Result<void> done = run_all(submission.prefix);
-  if (!submission.repeated.empty()) timing.iterations_run = submission.count;
-  for (std::uint32_t i = 0; done && !submission.repeated.empty() && i < submission.count; ++i) {
-    // Steps without workgroups check no clock.
-    if (auto reason = base::reason_to_end(deadline, stop)) {
-      done = std::unexpected(std::move(*reason));
-      break;
-    }
-    done = run_all(submission.repeated);
-  }
+  DispatchTiming timing{.iterations_run = 1, .blocks = submission.block_timings};
+  auto done = submission.is_one_program ? run_program(submission.blocks.front(), context, timing)
+                                        : run_blocks(submission.blocks, context, timing);
   {
     const std::lock_guard lock(mutex_);
     add(out_of_bounds_, context.out_of_bounds);

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/schedule/grid_kernels.h"
+#include "dispatch/telemetry/trace.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -18,34 +19,33 @@ class Execution {
   Execution(const Schedule& schedule, PreparedPrograms& programs, const ExecutionOptions& options)
       : schedule_(schedule), programs_(programs), options_(options) {}
 
-  Result<IterationsRun> run(std::vector<Bytes>& callers) {
+  Result<IterationsRun> run(std::span<const std::span<std::byte>> callers) {
     allocate(callers);
     FELSITE_CHECK(write_initial_words());
     for (const ScheduledStep& step : schedule_.prefix) FELSITE_CHECK(run_step(step));
     FELSITE_CHECK(run_repeated());
     FELSITE_CHECK(check_gates());
     FELSITE_CHECK(copy_flag());
-    for (std::size_t id = 0; id < callers.size(); ++id) {
-      std::copy_n(memory_[id].begin(), callers[id].size(), callers[id].begin());
-    }
+    const auto read = [&](const BufferRef& words) { return read_words(words); };
+    if (options_.after) FELSITE_CHECK(options_.after(read));
     if (!schedule_.outcome) return IterationsRun{.iterations = 1, .launches = launches_};
-    return read_outcome(*schedule_.outcome,
-                        [&](const BufferRef& words) { return read_words(words); });
+    return read_outcome(*schedule_.outcome, read);
   }
 
  private:
   // Each buffer has whole words, since kernels of the runtime access any buffer as words.
-  void allocate(std::span<const Bytes> callers) {
+  void allocate(std::span<const std::span<std::byte>> callers) {
+    own_.reserve(schedule_.buffers.size());
     for (std::size_t i = 0; i < schedule_.buffers.size(); ++i) {
       const PlannedBuffer& planned = schedule_.buffers[i];
-      Bytes& bytes = memory_.emplace_back(base::align_up(planned.bytes, 4), options_.fresh);
       if (planned.kind == PlannedBuffer::Kind::Caller ||
           planned.kind == PlannedBuffer::Kind::Workgroup) {
-        std::ranges::copy(callers[i], bytes.begin());
-        std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(callers[i].size()), bytes.end(),
-                  std::byte{0});
+        memory_.push_back(callers[i]);
+        continue;
       }
+      Bytes& bytes = own_.emplace_back(base::align_up(planned.bytes, 4), options_.fresh);
       std::ranges::copy(std::as_bytes(std::span(planned.constants)), bytes.begin());
+      memory_.push_back(bytes);
     }
   }
 
@@ -60,7 +60,7 @@ class Execution {
                            ref.offset <= memory_[ref.buffer].size() &&
                            ref.bytes <= memory_[ref.buffer].size() - ref.offset;
     if (!is_inside) return std::unexpected(broken(step, "is outside of its buffer"));
-    return std::span(memory_[ref.buffer]).subspan(ref.offset, ref.bytes);
+    return memory_[ref.buffer].subspan(ref.offset, ref.bytes);
   }
 
   Result<std::vector<std::uint32_t>> read_words(const BufferRef& ref) {
@@ -99,11 +99,9 @@ class Execution {
   }
 
   Result<void> check_gates() {
-    for (const BufferRef& gate : schedule_.indirect_gates) {
-      FELSITE_TRY(const auto words, read_words(gate));
-      if (words[IndirectGateWords::kIsStopped] != 0) {
-        return std::unexpected(broken(nullptr, "stopped a grid that is too large"));
-      }
+    for (const IndirectGate& gate : schedule_.indirect_gates) {
+      FELSITE_TRY(const auto words, read_words(gate.words));
+      FELSITE_CHECK(check_indirect_gate(words, gate.caller_step, options_.device));
     }
     return {};
   }
@@ -119,29 +117,46 @@ class Execution {
       std::copy_n(grid.begin(), 3, workgroups.begin());
     }
     const ScheduledKernel& kernel = schedule_.kernels[step.kernel];
+    const auto start = std::chrono::steady_clock::now();
     FELSITE_TRY(const auto interpreter, programs_.get(kernel.program));
     std::vector<std::uint32_t> supplied = step.supplied;
     FELSITE_TRY(const auto views, bind(step, kernel, supplied));
-    if (step.is_callers) ++launches_;
+    if (step.is_callers && step.counts_as_launch) ++launches_;
     reference::RunOptions run;
     run.grid = step.grid;
     run.reference = options_.reference;
+    run.deadline = options_.deadline;
+    run.stop = options_.stop;
+    // An iteration without workgroups checks no clock.
+    if (auto reason = base::reason_to_end(options_.deadline, options_.stop)) {
+      return std::unexpected(on_step(std::move(*reason), step));
+    }
+    FELSITE_TRY(const bool runs, set_grid(step, workgroups, run));
+    if (!runs) return {};
+    const auto done =
+        kernel.one_workgroup && kernel.one_workgroup->iterations
+            ? run_iterations(*interpreter, views, run, *kernel.one_workgroup->iterations)
+            : run_kernel(*interpreter, views, run);
+    note_device_slice(options_.device.name, step.name, start,
+                      std::chrono::steady_clock::now() - start);
+    if (!done) return std::unexpected(on_step(done.error(), step));
+    return {};
+  }
+
+  // Whether there is anything to run.
+  Result<bool> set_grid(const ScheduledStep& step, const Extent3& workgroups,
+                        reference::RunOptions& run) const {
+    const ScheduledKernel& kernel = schedule_.kernels[step.kernel];
     if (!kernel.one_workgroup) {
-      // A grid that the device reads is what the program sees, too.
-      if (step.indirect && schedule_.indirect_gates.size() == 1 && step.is_callers) {
-        run.grid = workgroups;
-      }
+      if (step.reads_own_grid) run.grid = workgroups;
       run.part = workgroups;
       run.base = step.base;
-      return run_kernel(*interpreter, views, run);
-    }
-    if (workgroups != Extent3{1, 1, 1}) {
-      if (workgroups[0] == 0) return {};
-      return std::unexpected(broken(&step, "is not one workgroup"));
+      return true;
     }
     run.grid = kernel.one_workgroup->grid;
-    if (!kernel.one_workgroup->iterations) return run_kernel(*interpreter, views, run);
-    return run_iterations(*interpreter, views, run, *kernel.one_workgroup->iterations);
+    if (workgroups == Extent3{1, 1, 1}) return true;
+    if (workgroups[0] == 0) return false;
+    return std::unexpected(broken(&step, "is not one workgroup"));
   }
 
   Result<std::vector<reference::BufferView>> bind(const ScheduledStep& step,
@@ -166,6 +181,15 @@ class Execution {
     return views;
   }
 
+  // Says which step it was.
+  Error on_step(Error error, const ScheduledStep& step) const {
+    if (error.context.program.empty()) {
+      error.context.program = schedule_.kernels[step.kernel].program.name();
+    }
+    if (step.is_callers) error.context.step = step.caller_step;
+    if (step.segment) error.context.segment = step.segment->index;
+    return error;
+  }
   static Result<void> run_kernel(const reference::Interpreter& interpreter,
                                  std::span<const reference::BufferView> views,
                                  const reference::RunOptions& run) {
@@ -202,15 +226,17 @@ class Execution {
   const Schedule& schedule_;
   PreparedPrograms& programs_;
   const ExecutionOptions& options_;
-  std::vector<Bytes> memory_;  // by Schedule::buffers
+  std::vector<std::span<std::byte>> memory_;  // by Schedule::buffers
+  std::vector<Bytes> own_;                    // those that the schedule brings
   std::uint64_t launches_ = 0;
 };
 
 }  // namespace
 
-Result<IterationsRun> execute(const Schedule& schedule, std::vector<Bytes>& buffers,
+Result<IterationsRun> execute(const Schedule& schedule,
+                              std::span<const std::span<std::byte>> memory,
                               PreparedPrograms& programs, const ExecutionOptions& options) {
-  return Execution(schedule, programs, options).run(buffers);
+  return Execution(schedule, programs, options).run(memory);
 }
 
 }  // namespace felsite::dispatch

@@ -14,11 +14,18 @@ struct ExecutionOptions {
   std::uint32_t runs_between_looks = 1;
   // What memory holds before something is written into it.
   std::byte fresh{0xA5};
+  DeviceProfile device{};  // what errors and traces name
+  base::Deadline deadline{};
+  const base::StopFlag* stop = nullptr;
+  // Called when all has run, and can read any words of the schedule.
+  std::function<Result<void>(const ReadWords& read)> after{};
 };
 
-// `buffers`: the contents of the program's buffers, by BufferId; those in workgroup memory are
-// empty. DispatchFailed where a step leaves a buffer or depends on a word that does not exist.
-Result<IterationsRun> execute(const Schedule& schedule, std::vector<Bytes>& buffers,
+// `memory`: the caller's buffers among Schedule::buffers, each of whole words; those in workgroup
+// memory are empty. The context of an error has the step of the caller and the segment.
+// DispatchFailed where a step leaves a buffer or depends on a word that does not exist.
+Result<IterationsRun> execute(const Schedule& schedule,
+                              std::span<const std::span<std::byte>> memory,
                               PreparedPrograms& programs, const ExecutionOptions& options = {});
 
 }  // namespace felsite::dispatch

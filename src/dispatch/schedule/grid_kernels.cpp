@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/errors.h"
 #include "base/in_order.h"
 #include "felsite/text.h"
 #include "felsite/validate.h"
@@ -21,6 +24,7 @@ constexpr std::array<KernelText, kGridKernelCount> kTexts{{
     {GridKernel::CopyWords, kernels::copy_words},
     {GridKernel::CopyBytes, kernels::copy_bytes},
     {GridKernel::Gate, kernels::gate},
+    {GridKernel::Mask, kernels::mask},
     {GridKernel::Advance, kernels::advance},
     {GridKernel::NextSegment, kernels::next_segment},
     {GridKernel::IterationEndCounted, kernels::iteration_end_counted},
@@ -60,6 +64,22 @@ Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word, const E
     set_constant(text, fmt::format("most_{}", "xyz"[axis]), most[axis]);
   }
   return parse_kernel(text);
+}
+
+Result<void> check_indirect_gate(std::span<const std::uint32_t> words, std::uint32_t caller_step,
+                                 const DeviceProfile& device) {
+  if (words[IndirectGateWords::kIsStopped] == 0) return {};
+  const auto asked = words.subspan(IndirectGateWords::kAsked, 3);
+  Error error = base::with_device(
+      base::unsupported(
+          fmt::format("The program's IndirectDispatch reads a grid of {} x {} x {} workgroups, "
+                      "which is more than the device takes.",
+                      asked[0], asked[1], asked[2]),
+          "compute a smaller grid, or give the grid with the dispatch: it is then split.", {}),
+      device.name);
+  error.context.step = caller_step;
+  return std::unexpected(base::with_amounts(std::move(error), std::ranges::max(asked),
+                                            device.workgroups_per_dispatch[0]));
 }
 
 }  // namespace felsite::dispatch

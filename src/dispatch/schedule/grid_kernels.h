@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "felsite/device_profile.h"
 #include "felsite/error.h"
 #include "felsite/validate.h"
 
@@ -18,6 +20,7 @@ enum class GridKernel : std::uint8_t {
   CopyWords,
   CopyBytes,
   Gate,
+  Mask,
   Advance,
   NextSegment,
   IterationEndCounted,
@@ -72,5 +75,8 @@ struct IndirectGateWords {
 // words: u32[], gate: u32[IndirectGateWords::kCount]. The grid stands in three words from
 // `first_word` on.
 Result<ir::ValidProgram> indirect_gate_program(std::uint32_t first_word, const Extent3& most);
+// The error if it stopped the grid. `words`: what it wrote.
+Result<void> check_indirect_gate(std::span<const std::uint32_t> words, std::uint32_t caller_step,
+                                 const DeviceProfile& device);
 
 }  // namespace felsite::dispatch

@@ -72,7 +72,9 @@ struct ScheduledStep {
   // It runs only if this word is not zero when its turn comes.
   std::optional<BufferRef> condition{};
   std::string name{};
-  bool is_callers = false;  // it belongs to the caller's program, not to the runtime
+  bool is_callers = false;        // it belongs to a caller's program, not to the runtime
+  std::uint32_t caller_step = 0;  // to which of the steps of a submission
+  bool reads_own_grid = false;    // the program sees the grid that `indirect` gives
   std::optional<SegmentPlace> segment{};
   bool counts_as_launch = true;
   bool is_further_part = false;  // it runs more workgroups of the grid of the step before it
@@ -82,6 +84,12 @@ struct ScheduledStep {
 struct InitialWords {
   BufferRef target;
   std::vector<std::uint32_t> words;
+};
+
+// What the kernel wrote that checked a grid which the device reads: IndirectGateWords.
+struct IndirectGate {
+  BufferRef words;
+  std::uint32_t caller_step = 0;
 };
 
 // Where to read, after a run of several iterations, what it did.
@@ -112,9 +120,8 @@ struct Schedule {
   // stops once it is zero. Surplus runs do no harm.
   std::optional<BufferRef> watch;
   std::vector<InitialWords> initial_words;
-  // For each grid that the device reads: what its gate wrote (IndirectGateWords).
-  std::vector<BufferRef> indirect_gates;
-  std::optional<IterationOutcome> outcome;  // absent: one iteration of one kernel
+  std::vector<IndirectGate> indirect_gates;  // one for each grid that the device reads
+  std::optional<IterationOutcome> outcome;   // absent: one iteration of one kernel
 };
 
 // Which segment of the caller's program a kernel runs, for errors.

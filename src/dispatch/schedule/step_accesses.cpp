@@ -36,7 +36,8 @@ void add_access(std::vector<BufferAccess>& accesses, const BufferRef& ref, Stage
                 bool writes) {
   if (ref.buffer == BufferRef::kUnbound) return;
   // Kernels access whole words, of an empty buffer those that are bound for it.
-  const std::uint64_t bytes = ref.bytes == 0 ? codegen::kBoundBytesOfEmpty : (ref.bytes + 3) / 4 * 4;
+  const std::uint64_t bytes =
+      ref.bytes == 0 ? codegen::kBoundBytesOfEmpty : (ref.bytes + 3) / 4 * 4;
   const std::uint64_t end = ref.offset + bytes;
   accesses.push_back({ref.buffer, ref.offset, end, stage, writes});
 }
@@ -71,7 +72,7 @@ SequencePlan sequence_of(const Schedule& schedule) {
                false);
   };
   look_at(*schedule.watch);
-  for (const BufferRef& gate : schedule.indirect_gates) look_at(gate);
+  for (const IndirectGate& gate : schedule.indirect_gates) look_at(gate.words);
   return plan;
 }
 

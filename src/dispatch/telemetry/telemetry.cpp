@@ -13,6 +13,7 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
     {Counter::Launches, "launches_total",
      "Programs launched: each step and each iteration is one."},
     {Counter::Submissions, "submissions_total", "Submissions to a device."},
+    {Counter::Waits, "waits_total", "How often the host waited for a device to finish."},
     {Counter::InputBytes, "input_bytes_total", "Bytes that callers gave to plain dispatches."},
     {Counter::OutputBytes, "output_bytes_total", "Bytes that plain dispatches gave to callers."},
     {Counter::UploadBytes, "upload_bytes_total", "Bytes moved from host to device memory."},
@@ -50,6 +51,7 @@ bool is_callers(Counter counter) {
       return true;
     case Counter::Launches:
     case Counter::Submissions:
+    case Counter::Waits:
     case Counter::UploadBytes:
     case Counter::DownloadBytes:
     case Counter::GridSyncPlans:

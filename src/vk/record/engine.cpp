@@ -6,6 +6,7 @@
 
 #include "base/guarded.h"
 #include "base/try.h"
+#include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 #include "vk/device/vulkan_profile.h"
 
@@ -120,6 +121,7 @@ Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds
   const dispatch::HostSlice slice("wait");
   const base::Deadline deadline(timeout);
   while (!running.ended && !running.failed) {
+    dispatch::count(Counter::Waits);
     auto waited =
         base::guarded([&] { return wait_unless_stopped(queue(), running.ticket, deadline, stop); });
     if (!waited) {
@@ -165,7 +167,7 @@ Result<bool> Engine::inspect_submission(Running& running) {
   timing.wait_ns = nanoseconds(ended - running.began - running.enqueued);
   timing.wall_ns = nanoseconds(ended - running.began);
   for (const IndirectGate& gate : recording.sequence().gates) {
-    if (auto open = check_gate(gate, device()); !open) {
+    if (auto open = check_gate(gate, profile_); !open) {
       return std::unexpected(noted(std::move(open.error())));
     }
   }

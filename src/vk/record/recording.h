@@ -53,6 +53,8 @@ class Recording {
   // Times of the last submission of a watched sequence, else of all submissions. The steps are
   // those of the prefix, then those of the last run of the block.
   Result<DeviceTimes> device_times() const;
+  // Whether the last run needs nothing of the host any more.
+  bool is_fully_submitted() const { return left_ == 0 && !layout_.watched; }
   // How many runs of the block the last run of the sequence submitted.
   std::uint32_t block_runs() const { return block_runs_; }
   // The clock of a block that is not watched stops only after its last run.

@@ -63,20 +63,11 @@ Result<KernelStep> make_kernel_step(SharedKernel kernel, std::span<const std::ui
   return step;
 }
 
-Result<void> check_gate(const IndirectGate& gate, const Device& device) {
+Result<void> check_gate(const IndirectGate& gate, const DeviceProfile& device) {
   std::array<std::uint32_t, GateWords::kCount> words{};
   FELSITE_CHECK(
       gate.words.buffer->read(gate.words.offset, std::as_writable_bytes(std::span(words))));
-  if (words[GateWords::kIsStopped] == 0) return {};
-  const auto asked = std::span(words).subspan<GateWords::kAsked, 3>();
-  Error error = over_limit(
-      fmt::format("The program's IndirectDispatch reads a grid of {} x {} x {} workgroups, which "
-                  "is more than the device takes.",
-                  asked[0], asked[1], asked[2]),
-      "compute a smaller grid, or give the grid with the dispatch: it is then split.",
-      device.snapshot().name, std::ranges::max(asked), device.snapshot().limits.workgroup_count[0]);
-  error.context.step = gate.caller_step;
-  return std::unexpected(std::move(error));
+  return dispatch::check_indirect_gate(words, gate.caller_step, device);
 }
 
 }  // namespace felsite::vk

@@ -16,6 +16,6 @@ Result<KernelStep> make_kernel_step(SharedKernel kernel, std::span<const std::ui
                                     std::span<const std::uint32_t> supplied = {});
 
 // An error with the grid that was asked for, if the gate stopped it.
-Result<void> check_gate(const IndirectGate& gate, const Device& device);
+Result<void> check_gate(const IndirectGate& gate, const DeviceProfile& device);
 
 }  // namespace felsite::vk

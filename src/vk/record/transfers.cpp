@@ -63,6 +63,7 @@ Result<Transfers::Piece*> Transfers::next_piece(std::chrono::nanoseconds timeout
     FELSITE_CHECK(make_piece(piece));
   }
   if (piece.ticket != 0) {
+    dispatch::count(Counter::Waits);
     FELSITE_CHECK(queue_.wait(piece.ticket, timeout));
     piece.ticket = 0;
   }
@@ -185,6 +186,7 @@ Result<void> Transfers::upload_staged(std::span<const UploadRange> uploads) {
 
 Result<void> Transfers::finish_download(Piece& piece, std::span<const Copy> copies,
                                         std::chrono::nanoseconds timeout) {
+  dispatch::count(Counter::Waits);
   FELSITE_CHECK(queue_.wait(piece.ticket, timeout));
   piece.ticket = 0;
   for (const Copy& copy : copies) {

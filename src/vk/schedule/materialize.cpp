@@ -29,8 +29,9 @@ class Materializer {
     for (const dispatch::InitialWords& initial : schedule_.initial_words) {
       out_.host_words.push_back({slice_of(initial.target), initial.words});
     }
-    for (const BufferRef& gate : schedule_.indirect_gates)
-      out_.gates.push_back({slice_of(gate), 0});
+    for (const dispatch::IndirectGate& gate : schedule_.indirect_gates) {
+      out_.gates.push_back({slice_of(gate.words), gate.caller_step});
+    }
     out_.iterations = schedule_.outcome;
     out_.scheduled = std::move(slices_);
     return {};
@@ -86,7 +87,7 @@ class Materializer {
       made.indirect = slice_of(step.indirect);
       made.condition = slice_of(step.condition);
       made.name = step.name;
-      if (step.is_callers) made.caller_step = 0;
+      if (step.is_callers) made.caller_step = step.caller_step;
       made.segment = step.segment;
       made.counts_as_launch = step.counts_as_launch;
       made.is_further_part = step.is_further_part;

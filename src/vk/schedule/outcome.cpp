@@ -1,7 +1,5 @@
 #include "vk/schedule/outcome.h"
 
-#include "base/try.h"
-
 namespace felsite::vk {
 
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,
@@ -16,14 +14,12 @@ std::vector<std::uint64_t> segment_times(const Sequence& sequence,
   return times;
 }
 
-Result<dispatch::IterationsRun> iterations_of(const Recording& recording) {
+Result<dispatch::IterationsRun> outcome_of(const Recording& recording,
+                                           const dispatch::IterationOutcome& outcome) {
   const Sequence& sequence = recording.sequence();
-  FELSITE_TRY(const auto run,
-              dispatch::read_outcome(*sequence.iterations, [&](const dispatch::BufferRef& words) {
-                return recording.read_words(slice_in(sequence.scheduled, words));
-              }));
-  dispatch::count_iterations(*sequence.iterations, run);
-  return run;
+  return dispatch::read_outcome(outcome, [&](const dispatch::BufferRef& words) {
+    return recording.read_words(slice_in(sequence.scheduled, words));
+  });
 }
 
 }  // namespace felsite::vk

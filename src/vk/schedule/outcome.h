@@ -6,8 +6,9 @@
 
 namespace felsite::vk {
 
-// After a run. Adds the iterations and launches to the telemetry.
-Result<dispatch::IterationsRun> iterations_of(const Recording& recording);
+// After a run.
+Result<dispatch::IterationsRun> outcome_of(const Recording& recording,
+                                           const dispatch::IterationOutcome& outcome);
 
 // Sums the times of recorded steps, several of which may run one segment, by segment.
 std::vector<std::uint64_t> segment_times(const Sequence& sequence,

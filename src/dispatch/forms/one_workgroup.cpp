@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "dispatch/schedule/schedule_writer.h"
+#include "dispatch/forms/schedule_writer.h"
 
 namespace felsite::dispatch {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/guarded.h"
-#include "dispatch/facade/call_gate.h"
+#include "dispatch/state/call_gate.h"
 
 namespace felsite::dispatch {
 

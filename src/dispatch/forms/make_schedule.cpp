@@ -6,8 +6,8 @@
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "dispatch/forms/schedule_writer.h"
 #include "dispatch/schedule/binding_plan.h"
-#include "dispatch/schedule/schedule_writer.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -43,7 +43,7 @@ Result<BufferRef> write_indirect_gate(ScheduleWriter& writer, const DeviceProfil
                                  .counts = {source.bytes / 4, IndirectGateWords::kCount},
                                  .supplied = {},
                                  .name = request.name + " gate"});
-  writer.out().indirect_gates.push_back(words);
+  writer.out().indirect_gates.push_back({words});
   return words;
 }
 
@@ -64,6 +64,7 @@ Result<void> write_plain(ScheduleWriter& writer, const DeviceProfile& device) {
   }
   step.grid = step.workgroups = writer.grid();
   step.indirect = indirect;
+  step.reads_own_grid = indirect.has_value();
   step.name = request.name;
   step.is_callers = true;
   writer.out().prefix.push_back(std::move(step));

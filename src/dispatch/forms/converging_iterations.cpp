@@ -1,53 +1,43 @@
-// Iterations whose control flow the host can resolve: one recording holds all their steps, and the
-// condition of each iteration is the word in which the one before reported changes. Each iteration
-// has its own word, so nothing is cleared while they run, and iterations after convergence are
-// skipped.
+#include "dispatch/forms/converging_iterations.h"
+
 #include <algorithm>
 
 #include "base/align.h"
 #include "base/try.h"
-#include "dispatch/schedule/schedule_writer.h"
 
 namespace felsite::dispatch {
 namespace {
-
-using ir::BufferId;
 
 // Most steps of a block of iterations, and most iterations, as far as one control kernel counts
 // them.
 constexpr std::size_t kStepsPerBlockOfIterations = 1024;
 constexpr std::uint32_t kMaxIterations = kGridKernelSize;
 
-class Iterations {
+class Converging {
  public:
-  Iterations(ScheduleWriter& writer, std::vector<FlatStep> walk)
-      : writer_(writer), walk_(std::move(walk)), out_(writer.out()), gates_(writer) {}
+  Converging(StepWriter& writer, const ConvergingBody& body)
+      : writer_(writer), body_(body), out_(writer.out()), gates_(writer) {}
 
-  Result<void> add() {
-    IterationOutcome& outcome = out_.outcome.emplace();
-    outcome.bound = writer_.rule().bound;
-    outcome.segments = static_cast<std::uint32_t>(writer_.plan().segments.size());
-    outcome.launches_in_iteration = static_cast<std::uint32_t>(walk_.size());
-    if (writer_.rule().converges) return add_converging();
-    add_all();
+  Result<void> add(IterationOutcome& outcome) {
+    const std::size_t most =
+        std::min<std::size_t>(kMaxIterations, StepWriter::runs_at_once(body_.invocations));
+    const auto room = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(kStepsPerBlockOfIterations / (body_.steps + 2), 1, most));
+    // The block runs a whole number of times; the remaining iterations come before it.
+    const std::uint32_t bound = body_.bound;
+    in_block_ = bound <= room ? 0 : room;
+    first_iterations_ = bound <= room ? bound : (bound - 1) % room + 1;
+    const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_iterations_) / in_block_;
+    make_control();
+    FELSITE_CHECK(add_first_iterations());
+    if (in_block_ != 0) FELSITE_CHECK(add_block(runs));
+    describe(outcome);
     return {};
   }
 
  private:
-  // A single iteration, or a fixed number of them.
-  void add_all() {
-    std::vector<ScheduledStep> iteration = segments({});
-    out_.outcome->always = writer_.rule().bound;
-    if (!writer_.rule().is_repeated()) {
-      append(out_.prefix, std::move(iteration));
-      return;
-    }
-    out_.repeated = std::move(iteration);
-    out_.count = writer_.rule().bound;
-    // The block is watched, so that it is submitted in pieces.
-    out_.watch = writer_.add_control(4, "going");
-    writer_.begin_with(*out_.watch, {1});
-  }
+  bool has_flag() const { return body_.own_flag_words.has_value(); }
+  std::uint64_t flag_words() const { return body_.own_flag_words.value_or(1); }
 
   // Places in the control buffer: GridKernel::Advance defines the first two; then the conditions of
   // the block's iterations, then those of the iterations before it.
@@ -58,92 +48,53 @@ class Iterations {
     return kFirst + in_block_ + iteration;
   }
 
-  Result<void> add_converging() {
-    const std::size_t compared = writer_.rule().compares ? writer_.plan().evolving.size() : 0;
-    const std::size_t per_iteration = walk_.size() + compared + 2;
-    const std::size_t most =
-        std::min<std::size_t>(kMaxIterations, writer_.runs_at_once(per_iteration));
-    const auto room = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(kStepsPerBlockOfIterations / per_iteration, 1, most));
-    // The block runs a whole number of times; the remaining iterations come before it.
-    const std::uint32_t bound = writer_.rule().bound;
-    in_block_ = bound <= room ? 0 : room;
-    first_iterations_ = bound <= room ? bound : (bound - 1) % room + 1;
-    const std::uint32_t runs = in_block_ == 0 ? 0 : (bound - first_iterations_) / in_block_;
-    make_control();
-    FELSITE_CHECK(add_first_iterations());
-    if (in_block_ != 0) {
-      FELSITE_CHECK(add_block(runs));
-    }
-    describe();
-    return {};
-  }
-
   void make_control() {
-    flag_ = writer_.rule().flag;
-    flag_words_ = flag_ ? writer_.request().counts[*flag_] : 1;
     stride_ = base::align_up(4, writer_.alignment());
     places_ = kFirst + in_block_ + first_iterations_;
     std::uint64_t bytes = places_ * stride_;
-    if (flag_words_ != 1) {
+    if (flag_words() != 1) {
       // A flag of several words needs separate memory for each iteration.
       flag_stride_ =
-          base::align_up(std::max<std::uint64_t>(flag_words_ * 4, 4), writer_.alignment());
+          base::align_up(std::max<std::uint64_t>(flag_words() * 4, 4), writer_.alignment());
       flag_at_ = bytes;
       bytes += flag_stride_ * places_;
     }
     control_ = writer_.add_control(bytes, "change words").buffer;
-    begin_as_zeros({control_, 0, bytes});
-  }
-
-  void begin_as_zeros(const BufferRef& target) {
-    writer_.begin_with(target, std::vector<std::uint32_t>(target.bytes / 4));
+    writer_.begin_as_zeros({control_, 0, bytes});
   }
 
   BufferRef place(std::uint32_t number) const { return {control_, number * stride_, 4}; }
   BufferRef flag_place(std::uint32_t number) const {
-    if (flag_words_ == 1) return place(number);
-    return {control_, flag_at_ + number * flag_stride_, flag_words_ * 4};
-  }
-
-  std::vector<ScheduledStep> segments(const IterationBuffers& given) {
-    std::vector<ScheduledStep> made;
-    for (const FlatStep& flat : walk_) {
-      IterationBuffers iteration = given;
-      iteration.trips = flat.trips;
-      ScheduledStep step = writer_.segment(flat.segment, iteration);
-      step.counts_as_launch = false;  // the outcome counts those that really ran
-      made.push_back(std::move(step));
-    }
-    return made;
+    if (flag_words() == 1) return place(number);
+    return {control_, flag_at_ + number * flag_stride_, flag_words() * 4};
   }
 
   // The steps of an iteration that reports changes in `changed`.
   Result<std::vector<ScheduledStep>> iteration_steps(std::uint32_t changed) {
-    IterationBuffers buffers;
-    buffers.changed = place(changed);
-    if (flag_) buffers.flag = flag_place(changed);
-    std::vector<ScheduledStep> made = segments(buffers);
-    if (writer_.rule().compares) {
-      FELSITE_TRY(auto comparisons, writer_.comparisons(place(changed)));
+    std::optional<BufferRef> flag;
+    if (has_flag()) flag = flag_place(changed);
+    FELSITE_TRY(auto made, body_.iteration(place(changed), flag));
+    if (body_.comparisons) {
+      FELSITE_TRY(auto comparisons, body_.comparisons(place(changed)));
       append(made, std::move(comparisons));
     }
-    if (flag_ && flag_words_ > 1) {
+    if (has_flag() && flag_words() > 1) {
       FELSITE_TRY(auto any,
                   writer_.runtime_step(GridKernel::Any, {flag_place(changed), place(changed)},
-                                       flag_words_));
+                                       flag_words()));
       made.push_back(std::move(any));
     }
     return made;
   }
 
   Result<void> add_first_iterations() {
-    if (writer_.rule().compares) {
+    if (body_.comparisons) {
       // Stores the state before the first iteration. That this differs from old contents is no
       // change.
-      FELSITE_TRY(auto state, writer_.comparisons(place(kCount)));
+      FELSITE_TRY(auto state, body_.comparisons(place(kCount)));
+      const bool has_state = !state.empty();
       append(out_.prefix, std::move(state));
-      if (in_block_ != 0 && !out_.prefix.empty()) {
+      if (in_block_ != 0 && has_state) {
         FELSITE_TRY(auto clear, writer_.runtime_step(GridKernel::Clear, {place(kCount)}, 1));
         out_.prefix.push_back(std::move(clear));
       }
@@ -155,7 +106,7 @@ class Iterations {
       if (iteration == 0) {
         gates_.shape(made, in_block_ + first_iterations_);
         if (const auto closed = gates_.all()) {
-          begin_as_zeros(*closed);
+          writer_.begin_as_zeros(*closed);
         }
       }
       const std::uint32_t next = is_last ? kNoGate : in_block_ + iteration + 1;
@@ -173,7 +124,7 @@ class Iterations {
     FELSITE_TRY(auto advance,
                 writer_.runtime_step(GridKernel::Advance, {words}, kGridKernelSize, parameters));
     out_.repeated.push_back(std::move(advance));
-    if (flag_ && flag_words_ > 1) {
+    if (has_flag() && flag_words() > 1) {
       const BufferRef flags{control_, flag_at_, flag_stride_ * places_};
       FELSITE_TRY(auto clear, writer_.runtime_step(GridKernel::Clear, {flags}, flags.bytes / 4));
       out_.repeated.push_back(std::move(clear));
@@ -209,14 +160,14 @@ class Iterations {
       FELSITE_TRY(auto opens, gates_.gate_step(place(changed), next));
       iteration.push_back(std::move(opens));
     }
-    if (condition != kAlways)
-      iteration = gates_.behind(std::move(iteration), place(condition), gate);
+    if (condition != kAlways) {
+      FELSITE_TRY(iteration, gates_.behind(std::move(iteration), place(condition), gate));
+    }
     append(to, std::move(iteration));
     return {};
   }
 
-  void describe() {
-    IterationOutcome& outcome = *out_.outcome;
+  void describe(IterationOutcome& outcome) const {
     outcome.always = 1;
     for (std::uint32_t iteration = 1; iteration < first_iterations_; ++iteration) {
       outcome.ran.push_back(place(before_place(iteration)));
@@ -226,21 +177,17 @@ class Iterations {
     }
     if (in_block_ != 0) outcome.counted = place(kCount);
     outcome.left = place(kLast);
-    if (!flag_) return;
-    outcome.flag = flag_place(kLast);
-    outcome.flag_buffer = writer_.callers_buffer(*flag_);
+    if (has_flag()) outcome.flag = flag_place(kLast);
   }
 
   static void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {
     std::ranges::move(from, std::back_inserter(to));
   }
 
-  ScheduleWriter& writer_;
-  const std::vector<FlatStep> walk_;
+  StepWriter& writer_;
+  const ConvergingBody& body_;
   Schedule& out_;
   Gates gates_;
-  std::optional<BufferId> flag_;
-  std::uint64_t flag_words_ = 1;
   std::uint32_t in_block_ = 0;
   std::uint32_t first_iterations_ = 0;
   std::uint32_t places_ = 0;
@@ -252,8 +199,9 @@ class Iterations {
 
 }  // namespace
 
-Result<void> write_iterations(ScheduleWriter& writer, std::vector<FlatStep> walk) {
-  return Iterations(writer, std::move(walk)).add();
+Result<void> write_converging(StepWriter& writer, const ConvergingBody& body,
+                              IterationOutcome& outcome) {
+  return Converging(writer, body).add(outcome);
 }
 
 }  // namespace felsite::dispatch

@@ -1,4 +1,4 @@
-#include "dispatch/facade/static_uploads.h"
+#include "dispatch/state/static_uploads.h"
 
 #include <xxhash.h>
 

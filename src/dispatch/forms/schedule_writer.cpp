@@ -1,4 +1,4 @@
-#include "dispatch/schedule/schedule_writer.h"
+#include "dispatch/forms/schedule_writer.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/align.h"
 #include "base/try.h"
-#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/forms/kept_sizes.h"
 
 namespace felsite::dispatch {
 
@@ -23,23 +23,19 @@ RangePlace place_of(const ScheduleRequest& request, BufferId id) {
 
 }  // namespace
 
-std::uint64_t binding_alignment(const DeviceProfile& device) {
-  return std::max<std::uint64_t>(device.storage_offset_alignment, 16);
-}
-
 ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfile& device,
                                RouteChoice route)
-    : request_(request),
-      device_(device),
+    : StepWriter(device),
+      request_(request),
       grid_(request.grid.value_or(Extent3{1, 1, 1})),
       rule_(iteration_rule(request.program, request.config)),
       limits_{.memory = or_unlimited(device.memory_bytes),
               .binding = or_unlimited(device.max_storage_buffer_bytes)} {
-  out_.route = std::move(route);
+  out().route = std::move(route);
   for (BufferId id = 0; id < request.program.buffers().size(); ++id) {
     const ir::BufferDecl& buffer = request.program.buffer(id);
     const bool is_shared = buffer.access == ir::Access::Workgroup;
-    out_.buffers.push_back(
+    out().buffers.push_back(
         {.kind = is_shared ? PlannedBuffer::Kind::Workgroup : PlannedBuffer::Kind::Caller,
          .bytes = place_of(request, id).start + request.bytes[id],
          .name = buffer.name});
@@ -47,15 +43,11 @@ ScheduleWriter::ScheduleWriter(const ScheduleRequest& request, const DeviceProfi
   copies_.resize(request.program.buffers().size());
 }
 
-std::uint64_t ScheduleWriter::alignment() const { return binding_alignment(device_); }
-
-std::size_t ScheduleWriter::runs_at_once(std::size_t dispatches) const {
-  // A good part of a second on most devices.
-  constexpr double kMaxInvocations = std::uint64_t{1} << 28;
+double ScheduleWriter::invocations_of(std::size_t dispatches) const {
   const auto& size = request_.program.workgroup_size();
   double work = static_cast<double>(std::max<std::size_t>(dispatches, 1));
   for (std::size_t axis = 0; axis < 3; ++axis) work *= double(grid_[axis]) * size[axis];
-  return static_cast<std::size_t>(std::max(kMaxInvocations / std::max(work, 1.0), 1.0));
+  return work;
 }
 
 Result<void> ScheduleWriter::cut(Cut cut) {
@@ -101,13 +93,6 @@ void ScheduleWriter::add_segment_kernels() {
   }
 }
 
-BufferRef ScheduleWriter::add_buffer(PlannedBuffer::Kind kind, std::uint64_t bytes,
-                                     std::string_view what, std::vector<std::uint32_t> constants) {
-  const auto number = static_cast<std::uint32_t>(out_.buffers.size());
-  out_.buffers.push_back({kind, bytes, std::string(what), std::move(constants)});
-  return {number, 0, bytes};
-}
-
 BufferRef ScheduleWriter::callers_buffer(BufferId id) const {
   if (request_.program.buffer(id).access == ir::Access::Workgroup) return {};
   return {id, place_of(request_, id).start, request_.bytes[id]};
@@ -150,10 +135,10 @@ Result<void> ScheduleWriter::copy_ranges_in() {
     if (bytes != request_.bytes[id]) {
       // Past the end of a buffer kernels read zeros, in its last word too.
       FELSITE_TRY(auto clear, runtime_step(GridKernel::Clear, {copies_[id]}, bytes / 4));
-      out_.prefix.push_back(std::move(clear));
+      out().prefix.push_back(std::move(clear));
     }
     FELSITE_TRY(auto copy, copy_step(id, /*is_in=*/true));
-    out_.prefix.push_back(std::move(copy));
+    out().prefix.push_back(std::move(copy));
   }
   return {};
 }
@@ -163,8 +148,8 @@ Result<void> ScheduleWriter::copy_ranges_out() {
     if (copies_[id].buffer == BufferRef::kUnbound || request_.bytes[id] == 0) continue;
     FELSITE_TRY(auto copy, copy_step(id, /*is_in=*/false));
     // Whether the repeated steps run at all is known only later.
-    if (!out_.repeated.empty()) out_.repeated.push_back(copy);
-    out_.prefix.push_back(std::move(copy));
+    if (!out().repeated.empty()) out().repeated.push_back(copy);
+    out().prefix.push_back(std::move(copy));
   }
   return {};
 }
@@ -173,15 +158,6 @@ BufferRef ScheduleWriter::words_of(BufferId id) const {
   BufferRef words = buffer_of(id);
   words.bytes = (words.bytes + 3) / 4 * 4;
   return words;
-}
-
-std::uint32_t ScheduleWriter::add_kernel(ScheduledKernel kernel) {
-  out_.kernels.push_back(std::move(kernel));
-  return static_cast<std::uint32_t>(out_.kernels.size() - 1);
-}
-
-void ScheduleWriter::begin_with(const BufferRef& target, std::vector<std::uint32_t> words) {
-  out_.initial_words.push_back({target, std::move(words)});
 }
 
 BufferRef ScheduleWriter::ref_of(const SegmentBuffer& buffer,
@@ -223,7 +199,7 @@ std::uint32_t ScheduleWriter::kernel_of(std::uint32_t number, bool with_paramete
     kernel.one_workgroup.emplace();
     kernel.one_workgroup->grid = grid_;
   } else {
-    kernel.grid_in_parts = !fits_one_dispatch(grid_, device_.workgroups_per_dispatch);
+    kernel.grid_in_parts = !fits_one_dispatch(grid_, device().workgroups_per_dispatch);
   }
   known = add_kernel(std::move(kernel));
   return *known;
@@ -239,7 +215,7 @@ ScheduledStep ScheduleWriter::segment(std::uint32_t number, const IterationBuffe
                               ? request_.counts[segment.buffers[id].source]
                               : step.buffers.back().bytes / ir::info(buffer.element).bytes);
   }
-  if (out_.kernels[step.kernel].parameters) {
+  if (out().kernels[step.kernel].parameters) {
     step.supplied.assign(iteration.trips.begin(), iteration.trips.end());
   }
   step.grid = grid_;
@@ -253,48 +229,12 @@ ScheduledStep ScheduleWriter::segment(std::uint32_t number, const IterationBuffe
   return step;
 }
 
-Result<ScheduledStep> ScheduleWriter::runtime_step(GridKernel which, std::vector<BufferRef> buffers,
-                                                   std::uint64_t invocations,
-                                                   std::span<const std::uint32_t> parameters) {
-  const Result<ir::ValidProgram>& program = grid_kernel(which);
-  if (!program) return std::unexpected(program.error());
-  const std::uint64_t size = program->workgroup_size()[0];
-  const std::uint64_t groups = (invocations + size - 1) / size;
-  ScheduledStep step{.grid = {static_cast<std::uint32_t>(groups), 1, 1},
-                     .name = std::string(program->name())};
-  step.workgroups = step.grid;
-  const bool has_parameters = !parameters.empty();
-  const bool in_parts = !fits_one_dispatch(step.grid, device_.workgroups_per_dispatch);
-  const auto known = std::ranges::find_if(runtime_kernels_, [&](const RuntimeKernel& other) {
-    return other.which == which && other.has_parameters == has_parameters &&
-           other.in_parts == in_parts;
-  });
-  if (known != runtime_kernels_.end()) {
-    step.kernel = known->kernel;
-  } else {
-    ScheduledKernel kernel{.program = *program};
-    if (has_parameters) kernel.parameters = 0;
-    kernel.grid_in_parts = in_parts;
-    step.kernel = add_kernel(std::move(kernel));
-    runtime_kernels_.push_back({which, has_parameters, in_parts, step.kernel});
-  }
-  step.buffers = std::move(buffers);
-  if (has_parameters) step.buffers.insert(step.buffers.begin(), BufferRef{});
-  for (BufferId id = 0; id < step.buffers.size(); ++id) {
-    const std::uint64_t element = ir::info(program->buffer(id).element).bytes;
-    step.counts.push_back(step.buffers[id].bytes / element);
-  }
-  step.supplied.assign(parameters.begin(), parameters.end());
-  return step;
-}
-
 Result<std::vector<ScheduledStep>> ScheduleWriter::comparisons(const BufferRef& changed) {
   std::vector<ScheduledStep> made;
   for (const BufferId id : plan_.evolving) {
     const BufferRef now = words_of(id);
     if (shadows_[id].buffer == BufferRef::kUnbound || now.bytes == 0) continue;
-    FELSITE_TRY(auto step,
-                runtime_step(GridKernel::Compare, {now, shadows_[id], changed}, now.bytes / 4));
+    FELSITE_TRY(auto step, comparison(now, shadows_[id], changed));
     made.push_back(std::move(step));
   }
   return made;
@@ -309,22 +249,6 @@ std::vector<Extent3> ScheduleWriter::compared_grids() const {
         {static_cast<std::uint32_t>((words + kGridKernelSize - 1) / kGridKernelSize), 1, 1});
   }
   return grids;
-}
-
-std::vector<GridPart> ScheduleWriter::parts_of(const Extent3& grid) const {
-  return grid_parts(grid, device_.workgroups_per_dispatch);
-}
-
-std::vector<ScheduledStep> ScheduleWriter::in_parts(const ScheduledStep& step) const {
-  std::vector<ScheduledStep> parts;
-  for (const GridPart& part : parts_of(step.workgroups)) {
-    ScheduledStep piece = step;
-    piece.workgroups = part.grid;
-    piece.base = part.base;
-    piece.is_further_part = !parts.empty();
-    parts.push_back(std::move(piece));
-  }
-  return parts;
 }
 
 }  // namespace felsite::dispatch

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dispatch/contract/service.h"
-#include "dispatch/facade/recording_pool.h"
-#include "dispatch/facade/resident_table.h"
+#include "dispatch/state/recording_pool.h"
+#include "dispatch/state/resident_table.h"
 #include "ir/check/validity_cache.h"
 
 namespace felsite::dispatch {

@@ -1,4 +1,4 @@
-#include "dispatch/schedule/kept_sizes.h"
+#include "dispatch/forms/kept_sizes.h"
 
 #include <fmt/format.h>
 

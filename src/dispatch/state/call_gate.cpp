@@ -1,4 +1,4 @@
-#include "dispatch/facade/call_gate.h"
+#include "dispatch/state/call_gate.h"
 
 #include "base/errors.h"
 

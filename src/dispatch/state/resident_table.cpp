@@ -1,4 +1,4 @@
-#include "dispatch/facade/resident_table.h"
+#include "dispatch/state/resident_table.h"
 
 #include <fmt/format.h>
 

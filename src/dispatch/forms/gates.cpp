@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
-#include "dispatch/schedule/schedule_writer.h"
+#include "dispatch/forms/step_writer.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -16,6 +16,7 @@ void Gates::shape(std::span<const ScheduledStep> iteration, std::uint32_t gates)
   if (by_condition()) return;
   std::vector<std::uint32_t> shapes;
   for (const ScheduledStep& step : iteration) {
+    if (step.indirect) continue;
     for (const ScheduledStep& part : writer_.in_parts(step)) {
       shapes.insert(shapes.end(), part.workgroups.begin(), part.workgroups.end());
     }
@@ -44,15 +45,22 @@ Result<ScheduledStep> Gates::gate_step(const BufferRef& word, std::uint32_t numb
   return writer_.runtime_step(GridKernel::Gate, {word, shapes_, gate(number)}, words_);
 }
 
-std::vector<ScheduledStep> Gates::behind(std::vector<ScheduledStep> steps, const BufferRef& word,
-                                         std::uint32_t number) const {
+Result<std::vector<ScheduledStep>> Gates::behind(std::vector<ScheduledStep> steps,
+                                                 const BufferRef& word, std::uint32_t number) {
   if (by_condition()) {
     for (ScheduledStep& step : steps) step.condition = word;
     return steps;
   }
   std::vector<ScheduledStep> parts;
   std::uint64_t at = gate(number).offset;
-  for (const ScheduledStep& step : steps) {
+  for (ScheduledStep& step : steps) {
+    if (step.indirect) {
+      FELSITE_TRY(auto close, writer_.runtime_step(GridKernel::Mask, {word, *step.indirect},
+                                                   step.indirect->bytes / 4));
+      parts.push_back(std::move(close));
+      parts.push_back(std::move(step));
+      continue;
+    }
     for (ScheduledStep& part : writer_.in_parts(step)) {
       part.indirect = BufferRef{gates_.buffer, at, kShapeWords * 4};
       at += kShapeWords * 4;

@@ -1,4 +1,4 @@
-#include "dispatch/facade/recording_pool.h"
+#include "dispatch/state/recording_pool.h"
 
 #include <xxhash.h>
 

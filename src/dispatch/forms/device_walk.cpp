@@ -6,7 +6,7 @@
 
 #include "base/align.h"
 #include "base/try.h"
-#include "dispatch/schedule/schedule_writer.h"
+#include "dispatch/forms/schedule_writer.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -35,7 +35,8 @@ class DeviceWalk {
       if (stops_[s].is_skipped) continue;
       FELSITE_CHECK(add_stop(s, round));
     }
-    const std::size_t most = std::min(kMaxRounds, writer_.runs_at_once(plan_.segments.size()));
+    const std::size_t most = std::min(
+        kMaxRounds, StepWriter::runs_at_once(writer_.invocations_of(plan_.segments.size())));
     const std::size_t rounds =
         std::clamp<std::size_t>(kStepsPerBlockOfRounds / round.size(), 1, most);
     for (std::size_t i = 0; i < rounds; ++i) {

@@ -1,4 +1,4 @@
-#include "dispatch/facade/open_device.h"
+#include "dispatch/state/open_device.h"
 
 #include <algorithm>
 

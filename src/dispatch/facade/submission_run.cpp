@@ -1,0 +1,86 @@
+#include "dispatch/facade/submission_run.h"
+
+#include "base/try.h"
+#include "dispatch/telemetry/counters.h"
+
+namespace felsite::dispatch {
+namespace {
+
+Result<void> read_all(const Recorded& recorded, std::vector<Bytes>& outputs, Slots slots) {
+  const std::vector<std::uint64_t> sizes = recorded.read_sizes();
+  if (slots == Slots::Callers) count_slots(outputs, sizes);
+  outputs.resize(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    outputs[i].resize(sizes[i]);
+    FELSITE_CHECK(recorded.read(i, outputs[i]));
+  }
+  return {};
+}
+
+// The prefix and the repeated steps are blocks, too.
+constexpr std::ptrdiff_t kUnnamedBlocks = 2;
+
+}  // namespace
+
+Result<SubmissionRun> SubmissionRun::start(SharedDevice open, std::shared_ptr<Recorded> recorded,
+                                           std::span<const ByteSpan> uploads,
+                                           const std::optional<std::chrono::nanoseconds>& timeout,
+                                           std::optional<std::uint32_t> iterations,
+                                           GiveBack give_back) {
+  const base::Deadline deadline(timeout);
+  SubmissionRun made(std::move(open), std::move(recorded), std::move(give_back),
+                     timeout.value_or(kNoTimeout));
+  made.iterations_ = iterations;
+  if (!base::check_timeout(timeout)) return made;
+  auto started = made.open_->service->start(made.recorded_, uploads, deadline.remaining());
+  if (!started) {
+    made.give_back(/*can_run_again=*/false);
+    return std::unexpected(std::move(started.error()));
+  }
+  made.run_ = std::move(*started);
+  if (timeout) made.timeout_ = deadline.remaining();
+  return made;
+}
+
+void SubmissionRun::give_back(bool can_run_again) {
+  if (!can_run_again) recorded_ = nullptr;
+  if (give_back_) give_back_(std::move(recorded_));
+  give_back_ = nullptr;
+}
+
+// One that has ended leaves its recording as `finish` would.
+SubmissionRun::~SubmissionRun() {
+  if (open_ == nullptr || !give_back_) return;  // moved, or finished
+  base::best_effort([&] {
+    bool can_run_again = run_ == nullptr;
+    if (run_ != nullptr && !open_->service->runs_in_wait() && run_->advance()) {
+      static_cast<void>(run_->wait(kNoTimeout, nullptr));
+      can_run_again = !run_->was_given_up();
+    }
+    run_.reset();
+    give_back(can_run_again);
+  });
+}
+
+Result<DispatchTiming> SubmissionRun::finish(std::vector<Bytes>& outputs,
+                                             const base::StopFlag* stop, Slots slots) {
+  if (run_ == nullptr) {
+    give_back(/*can_run_again=*/true);
+    return std::unexpected(open_->service->timeout_error());
+  }
+  auto timing = run_->wait(timeout_, stop);
+  const bool can_run_again = !run_->was_given_up();
+  run_.reset();
+  Result<void> read;
+  if (timing) read = read_all(*recorded_, outputs, slots);
+  give_back(can_run_again);
+  if (!timing) return timing;
+  if (!read) return std::unexpected(std::move(read.error()));
+  if (iterations_) {
+    timing->iterations_run = *iterations_;
+    timing->blocks.erase(timing->blocks.begin(), timing->blocks.begin() + kUnnamedBlocks);
+  }
+  return timing;
+}
+
+}  // namespace felsite::dispatch

@@ -1,0 +1,47 @@
+// A recorded submission that runs.
+#pragma once
+
+#include <functional>
+
+#include "base/deadline.h"
+#include "dispatch/facade/pending_work.h"
+
+namespace felsite::dispatch {
+
+class SubmissionRun {
+ public:
+  // Where the recording goes when it can run again; null if it cannot.
+  using GiveBack = std::function<void(std::shared_ptr<Recorded>)>;
+
+  // The uploads are read before it returns. A timeout of no time starts nothing, and `finish` says
+  // so. `iterations`: of the repeated steps; absent for one program, which tells its own.
+  static Result<SubmissionRun> start(SharedDevice open, std::shared_ptr<Recorded> recorded,
+                                     std::span<const ByteSpan> uploads,
+                                     const std::optional<std::chrono::nanoseconds>& timeout,
+                                     std::optional<std::uint32_t> iterations, GiveBack give_back);
+  SubmissionRun(SubmissionRun&&) noexcept = default;
+  SubmissionRun& operator=(SubmissionRun&&) = delete;
+  ~SubmissionRun();
+
+  bool is_done() { return run_ == nullptr || run_->advance(); }
+  Result<DispatchTiming> finish(std::vector<Bytes>& outputs, const base::StopFlag* stop,
+                                Slots slots);
+
+ private:
+  SubmissionRun(SharedDevice open, std::shared_ptr<Recorded> recorded, GiveBack give_back,
+                std::chrono::nanoseconds timeout)
+      : open_(std::move(open)),
+        recorded_(std::move(recorded)),
+        give_back_(std::move(give_back)),
+        timeout_(timeout) {}
+  void give_back(bool can_run_again);
+
+  SharedDevice open_;  // declared before what it has to outlive
+  std::shared_ptr<Recorded> recorded_;
+  GiveBack give_back_;
+  std::chrono::nanoseconds timeout_;
+  std::optional<std::uint32_t> iterations_;
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace felsite::dispatch
