@@ -110,10 +110,11 @@ Result<Outcome> search(Backend& backend, const Graph& graph) {
   const auto first = ResidentResource::of(std::as_bytes(std::span(graph.first)));
   const auto neighbour = ResidentResource::of(std::as_bytes(std::span(graph.neighbour)));
 
-  const ResidentStep seed{.program = programs[0], .resources = {distance, lists, state}};
+  const ResidentStep seed{
+      .program = programs[0], .resources = {distance, lists, state}, .grid_override = {{1, 1, 1}}};
   const std::vector<ResidentStep> level{
       {.program = programs[1], .resources = {first, neighbour, distance, lists, state}},
-      {.program = programs[2], .resources = {state, found}}};
+      {.program = programs[2], .resources = {state, found}, .grid_override = {{1, 1, 1}}}};
   const ResidentStep compact{.program = programs[3], .resources = {distance, rank, reached, count}};
   const std::vector<ResidentBlock> blocks{{.steps = {&seed, 1}},
                                           {.steps = level, .repeat = Repeat::until_zero(found, 50)},

@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "felsite/figures.h"
 
 namespace felsite {
 
@@ -20,6 +23,10 @@ enum class Counter : std::uint8_t {
   SlotsReused,
   SlotsMoved,
   SlotsAppended,
+  SlotBytesReused,
+  SlotBytesMoved,
+  SlotBytesAppended,
+  SlotBytesCopied,
   GridSyncPlans,
   GridSyncSplits,
   GridSyncSegments,
@@ -53,5 +60,16 @@ Telemetry telemetry_snapshot();
 Telemetry difference(const Telemetry& after, const Telemetry& before);
 // The text form of Prometheus: help, type and value of each counter.
 std::string to_prometheus(const Telemetry& telemetry);
+
+// The figures of one backend, as Backend::metric_snapshot gives them.
+struct MetricInfo {
+  std::uint64_t MetricSnapshot::*value;
+  std::string_view name;  // without the prefix `felsite_backend_`
+  std::string_view about;
+  bool only_grows = false;
+};
+std::span<const MetricInfo> metrics();
+// The same form. `backend` is the label that tells several of them apart.
+std::string to_prometheus(const MetricSnapshot& figures, std::string_view backend);
 
 }  // namespace felsite

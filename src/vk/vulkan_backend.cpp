@@ -16,16 +16,18 @@ constexpr std::string_view kBackendId = "vulkan";
 }  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(BackendSettings settings) {
-  const std::uint64_t budget = settings.static_budget;
-  const auto open = [settings =
-                         std::move(settings)]() -> Result<std::shared_ptr<dispatch::Service>> {
-    FELSITE_TRY(auto device, settings.open());
-    FELSITE_TRY(auto engine, Engine::make(std::move(device), settings.cache_folder, settings.grace,
-                                          settings.budget));
-    return std::make_shared<VulkanService>(std::move(engine));
-  };
-  return dispatch::open_backend(
-      {.id = std::string(kBackendId), .open = open, .static_budget = budget});
+  return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
+    const std::uint64_t budget = settings.static_budget;
+    const auto open = [settings =
+                           std::move(settings)]() -> Result<std::shared_ptr<dispatch::Service>> {
+      FELSITE_TRY(auto device, settings.open());
+      FELSITE_TRY(auto engine, Engine::make(std::move(device), settings.cache_folder,
+                                            settings.grace, settings.budget));
+      return std::make_shared<VulkanService>(std::move(engine));
+    };
+    return dispatch::open_backend(
+        {.id = std::string(kBackendId), .open = open, .static_budget = budget});
+  });
 }
 
 Result<void> check_is_vulkan(const Backend& backend) {

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "base/guarded.h"
+#include "dispatch/facade/backend_core.h"
 #include "felsite/reference.h"
 
 namespace felsite::test {
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Backend>> open_reference(const Scenario&) {
 AtRest rest_of_reference(Backend& backend) {
   const auto flushed = backend.flush();
   CHECK_MESSAGE(flushed.has_value(), to_string(flushed.error()));
+  if (const auto open = dispatch::BackendCore::of(backend).current()) open->recordings.clear();
   return {.figures = backend.metric_snapshot(), .objects = {}};
 }
 

@@ -359,3 +359,28 @@ TEST_CASE("blocks: flags anywhere in a buffer, of any number of words") {
     }
   }
 }
+
+TEST_CASE(
+    "blocks: a grid that is too large in one iteration is an error, also where later ones fit") {
+  FELSITE_SKIP_IF(has_grid_barriers(), "the host runs grids of any size");
+  const ir::Program visit = valid_program(
+      "program visit workgroup(1) { readonly g: u32[3]; readwrite n: u32[1];"
+      " indirect_dispatch(g[0]); atomic_add(n[0], 1); }");
+  const ir::Program small = valid_program(
+      "program small workgroup(1) { readwrite g: u32[3]; g[0] = 2; g[1] = 1; g[2] = 1; }");
+  const OnDevice g(Words{UINT32_MAX, 1, 1});
+  const OnDevice n(Words{0});
+  const std::vector<ResidentStep> steps{
+      {.program = visit, .resources = {g.handle(), n.handle()}},
+      {.program = small, .resources = {g.handle()}, .grid_override = {{1, 1, 1}}}};
+  std::vector<Bytes> nothing;
+  for (const Repeat& repeat : {Repeat::times(3), Repeat::until_unchanged(3)}) {
+    must(tested().upload_resident(g.handle(), bytes_of(Words{UINT32_MAX, 1, 1})));
+    const ResidentBlock block{.steps = steps, .repeat = repeat};
+    const Error error = error_of(tested().submit_resident({.blocks = {&block, 1}}, nothing));
+    CHECK(error.code == ErrorCode::UnsupportedFeature);
+    CHECK(error.context.step == 0);
+    // The same buffers again, which fit now: nothing is left of the error.
+    must(tested().submit_resident({.blocks = {&block, 1}}, nothing));
+  }
+}

@@ -76,3 +76,70 @@ TEST_CASE("an upload in the same submission brings the grid") {
     CHECK(words_of(slots[0]) == (x == 0 ? Words{0, 0} : Words{x, x * 100 + 11}));
   }
 }
+
+TEST_CASE("iterations on a grid that the program itself changes, on resident buffers") {
+  // Each workgroup counts; the first one halves the grid of the next iteration.
+  const ir::Program halve = valid_program(
+      "program halve workgroup(1) { readwrite g: u32[3]; readwrite n: u32[]; readwrite flag: "
+      "u32[1];"
+      " indirect_dispatch(g[0]); atomic_add(n[workgroup_id.x], 1);"
+      " if workgroup_id.x == 0 { flag[0] = 1; g[0] = num_workgroups.x / 2; } }");
+  struct Case {
+    Convergence convergence;
+    std::uint32_t bound;
+    std::uint32_t ran;
+    bool converged;
+  };
+  // 100, 50, 25, 12, 6, 3, 1 and 0: the eighth iteration changes nothing.
+  for (const auto& [convergence, bound, ran, converged] :
+       {Case{{}, 3, 3, false}, Case{{}, 8, 8, true}, Case{{}, 9, 8, true}, Case{{}, 500, 8, true},
+        Case{{.kind = Convergence::Kind::Flag, .flag = "flag"}, 500, 8, true},
+        Case{{.kind = Convergence::Kind::Flag, .flag = "flag"}, 7, 7, false},
+        Case{{.kind = Convergence::Kind::None}, 20, 20, false}}) {
+    CAPTURE(bound);
+    CAPTURE(static_cast<int>(convergence.kind));
+    const OnDevice g(Words{100, 1, 1});
+    const OnDevice n((Words(100)));
+    const OnDevice flag(Words{5});
+    DispatchConfig config;
+    config.fixpoint_iterations = bound;
+    config.convergence = convergence;
+    const std::vector<ResidentHandle> resources{g.handle(), n.handle(), flag.handle()};
+    const DispatchTiming timing = must(tested().dispatch_resident_timed(halve, resources, config));
+    CHECK(timing.iterations_run == ran);
+    CHECK(timing.converged == converged);
+    Words expected(100);
+    std::uint32_t grid = 100;
+    for (std::uint32_t i = 0; i < ran; ++i) {
+      for (std::uint32_t w = 0; w < grid; ++w) ++expected[w];
+      grid /= 2;
+    }
+    CHECK(n.words() == expected);
+    CHECK(g.words() == Words{grid, 1, 1});
+    if (convergence.kind == Convergence::Kind::Flag)
+      CHECK(flag.words() == Words{converged ? 0u : 1u});
+  }
+}
+
+TEST_CASE("a grid from a resident buffer, for a program with grid barriers") {
+  const ir::Program sums = valid_program(
+      "program sums workgroup(2) { readonly g: u32[3]; readwrite o: u32[2]; "
+      "indirect_dispatch(g[0]);"
+      " atomic_add(o[0], 1); gridsync; atomic_add(o[1], o[0]); }");
+  const OnDevice g(Words{3, 1, 1});
+  const OnDevice o(Words{0, 0});
+  const std::vector<ResidentHandle> resources{g.handle(), o.handle()};
+  must(tested().dispatch_resident(sums, resources));
+  CHECK(o.words() == Words{6, 36});
+  // The same buffers with another grid.
+  must(tested().upload_resident(g.handle(), bytes_of(Words{2, 2, 1})));
+  must(tested().upload_resident(o.handle(), bytes_of(Words{0, 0})));
+  must(tested().dispatch_resident(sums, resources));
+  CHECK(o.words() == Words{8, 64});
+  DispatchConfig twice;
+  twice.fixpoint_iterations = 2;
+  twice.convergence.kind = Convergence::Kind::None;
+  must(tested().upload_resident(o.handle(), bytes_of(Words{0, 0})));
+  must(tested().dispatch_resident(sums, resources, twice));
+  CHECK(o.words() == Words{16, 64 + 128});
+}

@@ -124,12 +124,16 @@ TEST_CASE("the gate of an IndirectDispatch lets a grid through, or says which on
   REQUIRE(program);
   CHECK(program->buffer(1).count == IndirectGateWords::kCount);
   const auto gate = [&](const test::Words& words) {
-    return test::run_words(ir::print(*program), {test::bytes_of(words)});
+    return test::run_words(ir::print(*program), {test::bytes_of(words), Bytes(28)});
   };
   using test::Words;
-  CHECK(gate({9, 9, 10, 20, 30}) == Words{10, 20, 30, 0, 10, 20, 30});
+  CHECK(gate({9, 9, 10, 20, 30}) == Words{10, 20, 30, 0, 0, 0, 0});
   CHECK(gate({9, 9, 1, 21, 3}) == Words{0, 0, 0, 1, 1, 21, 3});
-  CHECK(gate({9, 9, 5, 6}) == Words{5, 6, 0, 0, 5, 6, 0});  // past the end there are zeros
+  CHECK(gate({9, 9, 5, 6}) == Words{5, 6, 0, 0, 0, 0, 0});  // past the end there are zeros
   CHECK(gate({9, 9, 1, 2, 31})[IndirectGateWords::kIsStopped] == 1);
   CHECK(gate({9, 9, 11, 2, 3})[IndirectGateWords::kAsked] == 11);
+  // Later grids that fit run, and hide nothing.
+  CHECK(test::run_words(ir::print(*program), {test::bytes_of(Words{9, 9, 1, 2, 3}),
+                                              test::bytes_of(Words{0, 0, 0, 1, 1, 21, 3})}) ==
+        Words{1, 2, 3, 1, 1, 21, 3});
 }

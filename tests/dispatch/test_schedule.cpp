@@ -133,16 +133,21 @@ TEST_CASE("a schedule refuses forms that the device or the program rules out") {
           ErrorCode::UnsupportedFeature, "copy");
 }
 
-TEST_CASE("a grid that only the device knows is for one iteration without grid barriers") {
+TEST_CASE("a grid that only the device knows is for programs without grid barriers") {
   const std::string head =
       "program p workgroup(2) { readonly w: u32[3]; readwrite x: u32[]; indirect_dispatch(w[0]); ";
   const auto code = ErrorCode::UnsupportedFeature;
   const std::string barrier = head + "x[invocation.x] = 1; gridsync; x[invocation.x] = 2; }";
   refused(Attempt(barrier).on(std::nullopt), code, "only the device knows its grid");
   const std::string plain = head + "x[invocation.x] = 1; }";
-  refused(Attempt(plain, form(GridSync::Automatic, 3)).on(std::nullopt), code,
-          "only the device knows its grid");
+  refused(Attempt(plain, form(GridSync::OneWorkgroup, 3)).on(std::nullopt), code,
+          "Only the device knows the grid");
   CHECK(attempt(Attempt(plain).on(std::nullopt)).has_value());
+  for (const GridSync sync : {GridSync::Automatic, GridSync::Resident}) {
+    const auto iterations = attempt(Attempt(plain, form(sync, 3)).on(std::nullopt));
+    REQUIRE(iterations.has_value());
+    CHECK(iterations->route.route == dispatch::Route::Resident);
+  }
 }
 
 TEST_CASE("a schedule counts what it keeps before anything is allocated") {

@@ -81,11 +81,37 @@ TEST_CASE("the text form has help, type and value of each counter") {
       "felsite_launches_total 42\n"
       "# HELP felsite_submissions_total Submissions to a device.\n"
       "# TYPE felsite_submissions_total counter\n"
-      "felsite_submissions_total 0\n"));
+      "felsite_submissions_total 0\n"
+      "# HELP felsite_waits_total How often the host waited for a device to finish.\n"));
   CHECK(std::ranges::count(text, '\n') == 3 * kCounterCount);
   telemetry.values.fill(UINT64_MAX);
   CHECK(
       to_prometheus(telemetry).ends_with("felsite_pipelines_cached_total 18446744073709551615\n"));
+}
+
+TEST_CASE("the figures of a backend have the same text form, each of them once") {
+  MetricSnapshot figures;
+  figures.resident_buffers = 7;
+  figures.recoveries = 3;
+  const std::string text = to_prometheus(figures, "a \"name\"\n");
+  CHECK(
+      text.starts_with("# HELP felsite_backend_resident_buffers Resident buffers that exist.\n"
+                       "# TYPE felsite_backend_resident_buffers gauge\n"
+                       "felsite_backend_resident_buffers{backend=\"a \\\"name\\\"\\n\"} 7\n"));
+  CHECK(text.find("# TYPE felsite_backend_recoveries_total counter\n") != std::string::npos);
+  CHECK(text.find("felsite_backend_recoveries_total{backend=\"a \\\"name\\\"\\n\"} 3\n") !=
+        std::string::npos);
+  CHECK(std::ranges::count(text, '\n') == static_cast<long>(3 * metrics().size()));
+  // Every figure has a row, and no two the same.
+  CHECK(metrics().size() * sizeof(std::uint64_t) == sizeof(MetricSnapshot));
+  for (const MetricInfo& row : metrics()) {
+    MetricSnapshot one;
+    one.*row.value = 1;
+    for (const MetricInfo& other : metrics()) {
+      CHECK(one.*other.value == (other.name == row.name ? 1 : 0));
+    }
+    CHECK(row.only_grows == row.name.ends_with("_total"));
+  }
 }
 
 TEST_CASE("slots are counted by what becomes of them") {
@@ -97,6 +123,10 @@ TEST_CASE("slots are counted by what becomes of them") {
   CHECK(counts[Counter::SlotsReused] == 2);
   CHECK(counts[Counter::SlotsMoved] == 1);
   CHECK(counts[Counter::SlotsAppended] == 2);
+  CHECK(counts[Counter::SlotBytesReused] == 24);
+  CHECK(counts[Counter::SlotBytesMoved] == 5);
+  CHECK(counts[Counter::SlotBytesAppended] == 1);
+  CHECK(counts[Counter::SlotBytesCopied] == 0);
   const Telemetry none = counted([&] { dispatch::count_slots(slots, {}); });
   CHECK(none == Telemetry{});
 }

@@ -191,6 +191,7 @@ TEST_CASE("every line of C++ in the guide is one that was compiled") {
   const std::string guide = read_whole(FELSITE_SOURCE_DIR "/docs/vulkan.md");
   const std::string compiled =
       read_whole(FELSITE_SOURCE_DIR "/samples/resident_sequence.cpp") +
+      read_whole(FELSITE_SOURCE_DIR "/samples/one_wait.cpp") +
       read_whole(FELSITE_SOURCE_DIR "/tests/tool_device/test_guide_examples.cpp");
   std::istringstream lines(guide);
   bool inside = false;

@@ -246,10 +246,11 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
   auto timing =
       core.call("dispatch_resident", [&](const SharedDevice& open) -> Result<DispatchTiming> {
         const ResidentStep step = step_of(program, resources, config);
-        const ir::Fingerprint key = key_of(step, config, config.profile || tracing());
+        FELSITE_TRY(const auto grid, read_grid(*open, step));
+        const ir::Fingerprint key = key_of(step, config, grid, config.profile || tracing());
         const std::uint64_t removals = open->buffers.removals();
         FELSITE_TRY(auto recorded, take_or_record(core, *open, key, config.timeout, [&] {
-                      return resolve_iterations(*open, step, config);
+                      return resolve_iterations(*open, step, config, grid);
                     }));
         const std::vector<ByteSpan> lent = lent_bytes({.prefix = {&step, 1}});
         FELSITE_TRY(auto started,

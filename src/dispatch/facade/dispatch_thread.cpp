@@ -61,6 +61,7 @@ class DispatchThread final : public PendingDispatch {
     // Copied, not moved, to reuse the caller's allocations.
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       outputs[i].assign(shared_->results[i].begin(), shared_->results[i].end());
+      count(Counter::SlotBytesCopied, sizes[i]);
     }
     return std::move(shared_->timing);
   }

@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
+#include "dispatch/contract/caller_memory.h"
 #include "dispatch/contract/resident_checks.h"
 #include "dispatch/facade/placed_step.h"
 #include "dispatch/schedule/iteration_rule.h"
@@ -241,8 +242,33 @@ Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submissio
   return resolved;
 }
 
+Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step) {
+  const ir::Program& program = step.program;
+  const ir::Facts& facts = program.facts();
+  const bool is_cut = facts.has_grid_sync || facts.has_collectives;
+  if (!facts.has_indirect_dispatch || !is_cut || open.profile().grid_sync) return std::nullopt;
+  const ir::BufferId words = program.node(program.entry().begin).ref;
+  const std::vector<ir::BufferId> order = resource_order(program);
+  const auto place = static_cast<std::size_t>(std::ranges::find(order, words) - order.begin());
+  if (place >= step.resources.size()) return std::nullopt;  // found and refused later
+  const ResidentResource& resource = step.resources[place];
+  Bytes bytes;
+  if (resource.bytes) {
+    bytes.assign(resource.bytes->begin(), resource.bytes->end());
+  } else {
+    FELSITE_TRY(auto buffer, open.buffers.find(resource.buffer));
+    FELSITE_TRY(const auto range, resolve_range(resource.offset, resource.length, buffer->bytes()));
+    const std::uint64_t most = (std::uint64_t{program.node(program.entry().begin).extra} + 3) * 4;
+    bytes.resize(std::min(range.length, most));
+    const ReadRange read{{std::move(buffer), range.offset, bytes.size()}, bytes};
+    FELSITE_CHECK(open.service->read({&read, 1}));
+  }
+  return indirect_grid(program, [&](ir::BufferId) { return ByteSpan(bytes); });
+}
+
 Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step,
-                                      const DispatchConfig& config) {
+                                      const DispatchConfig& config,
+                                      const std::optional<Extent3>& grid) {
   Submission resolved{.name = name_of(step), .is_measured = config.profile || tracing()};
   const auto lend = [&](ByteSpan bytes) -> Result<SharedAllocation> {
     FELSITE_TRY(auto made, open.service->allocate(bytes.size(), resolved.name, "lent bytes"));
@@ -251,6 +277,7 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
     return made;
   };
   FELSITE_TRY(auto placed, place_step(open, step, config, lend));
+  if (grid) placed.grid = grid;
   OneProgram program{std::move(placed)};
   FELSITE_TRY(program.schedule,
               schedule_of(program.step, facts_of(program.step, open.profile()), open.profile()));

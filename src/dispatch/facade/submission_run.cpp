@@ -1,5 +1,6 @@
 #include "dispatch/facade/submission_run.h"
 
+#include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/telemetry/counters.h"
 
@@ -68,11 +69,12 @@ Result<DispatchTiming> SubmissionRun::finish(std::vector<Bytes>& outputs,
     give_back(/*can_run_again=*/true);
     return std::unexpected(open_->service->timeout_error());
   }
-  auto timing = run_->wait(timeout_, stop);
+  // Also where the host runs out of memory, the recording must not be waited for again.
+  auto timing = base::guarded([&] { return run_->wait(timeout_, stop); });
   const bool can_run_again = !run_->was_given_up();
   run_.reset();
   Result<void> read;
-  if (timing) read = read_all(*recorded_, outputs, slots);
+  if (timing) read = base::guarded([&] { return read_all(*recorded_, outputs, slots); });
   give_back(can_run_again);
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));

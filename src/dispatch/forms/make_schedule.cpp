@@ -16,64 +16,10 @@ namespace {
 // walks the plan.
 constexpr std::size_t kMaxRecordedSegments = 16384;
 
-// Invocation ids have 32 bits, whatever the device allows.
-Extent3 most_workgroups(const DeviceProfile& device, const Extent3& workgroup_size) {
-  Extent3 most = device.workgroups_per_dispatch;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::uint64_t by_ids = (std::uint64_t{1} << 32) / workgroup_size[axis];
-    most[axis] = static_cast<std::uint32_t>(std::min<std::uint64_t>(most[axis], by_ids));
-  }
-  return most;
-}
-
-// A grid that the device reads is first checked by a kernel, which replaces one that the device
-// cannot run by an empty grid. Gives the words that it writes.
-Result<BufferRef> write_indirect_gate(ScheduleWriter& writer, const DeviceProfile& device) {
-  const ScheduleRequest& request = writer.request();
-  const ir::Node& node = request.program.node(request.program.entry().begin);
-  FELSITE_TRY(
-      auto program,
-      indirect_gate_program(node.extra, most_workgroups(device, request.program.workgroup_size())));
-  const BufferRef words = writer.add_control(std::uint64_t{IndirectGateWords::kCount} * 4, "gate");
-  // If the step never runs, its gate counts as open.
-  writer.begin_with(words, std::vector<std::uint32_t>(IndirectGateWords::kCount));
-  const BufferRef source = writer.buffer_of(node.ref);
-  writer.out().prefix.push_back({.kernel = writer.add_kernel({.program = std::move(program)}),
-                                 .buffers = {source, words},
-                                 .counts = {source.bytes / 4, IndirectGateWords::kCount},
-                                 .supplied = {},
-                                 .name = request.name + " gate"});
-  writer.out().indirect_gates.push_back({words});
-  return words;
-}
-
-// The program as one kernel.
-Result<void> write_plain(ScheduleWriter& writer, const DeviceProfile& device) {
-  const ScheduleRequest& request = writer.request();
-  std::optional<BufferRef> indirect;
-  if (!request.grid) {
-    FELSITE_TRY(indirect, write_indirect_gate(writer, device));
-    indirect->bytes = 12;
-  }
-  ScheduledKernel kernel{.program = request.program};
-  kernel.grid_in_parts = !fits_one_dispatch(writer.grid(), device.workgroups_per_dispatch);
-  ScheduledStep step{.kernel = writer.add_kernel(std::move(kernel)),
-                     .counts = {request.counts.begin(), request.counts.end()}};
-  for (ir::BufferId id = 0; id < request.program.buffers().size(); ++id) {
-    step.buffers.push_back(writer.buffer_of(id));
-  }
-  step.grid = step.workgroups = writer.grid();
-  step.indirect = indirect;
-  step.reads_own_grid = indirect.has_value();
-  step.name = request.name;
-  step.is_callers = true;
-  writer.out().prefix.push_back(std::move(step));
-  return {};
-}
-
 // On buffers that stay on the device, in segments.
 Result<void> write_resident(ScheduleWriter& writer) {
   const ScheduleRequest& request = writer.request();
+  if (!request.grid) return write_grids_of_iterations(writer);
   FELSITE_CHECK(writer.cut(ScheduleWriter::Cut::Segments));
   std::optional<std::vector<FlatStep>> walk;
   if (writer.plan().host_resolvable) {
@@ -85,13 +31,13 @@ Result<void> write_resident(ScheduleWriter& writer) {
   return walk ? write_iterations(writer, std::move(*walk)) : write_device_walk(writer);
 }
 
-Result<void> write_form(ScheduleWriter& writer, const DeviceProfile& device) {
+Result<void> write_form(ScheduleWriter& writer) {
   const Route route = writer.out().route.route;
-  if (route == Route::Plain) return write_plain(writer, device);
+  if (route == Route::Plain) return write_plain(writer);
   return route == Route::OneWorkgroup ? write_one_workgroup(writer) : write_resident(writer);
 }
 
-// Only one iteration without grid barriers can have a grid that the device reads.
+// What has no grid barriers can have a grid that the device reads.
 Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile& device) {
   if (request.grid) {
     return choose_route(request.program, request.config, *request.grid, device,
@@ -101,8 +47,14 @@ Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile
   if (known && known->route != Route::Resident && known->route != Route::OneWorkgroup) {
     return *std::move(known);
   }
+  const ir::Facts& facts = request.program.facts();
+  const bool is_cut = facts.has_grid_sync || facts.has_collectives;
+  if (!is_cut && request.config.grid_sync != GridSync::OneWorkgroup) {
+    return RouteChoice{Route::Resident, "The device reads the grid of each iteration."};
+  }
   return std::unexpected(base::unsupported(
-      "The program has grid barriers or iterations, and only the device knows its grid.",
+      is_cut ? "The program has grid barriers, and only the device knows its grid."
+             : "Only the device knows the grid, which may be too large for one workgroup.",
       "give the grid with the dispatch, and take `indirect_dispatch` out of the program.",
       request.program.name()));
 }
@@ -140,7 +92,7 @@ Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& devic
     case Route::Resident:
     case Route::OneWorkgroup:
       FELSITE_CHECK(writer.copy_ranges_in());
-      FELSITE_CHECK(write_form(writer, device));
+      FELSITE_CHECK(write_form(writer));
       FELSITE_CHECK(writer.copy_ranges_out());
       break;
   }
@@ -174,7 +126,7 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
   ScheduleWriter writer(request, device, route);
   const bool knows_grid = config.grid_override.has_value();
   if (route.route == Route::Plain) {
-    FELSITE_CHECK(write_plain(writer, device));
+    FELSITE_CHECK(write_plain(writer));
   } else if (route.route == Route::OneWorkgroup && knows_grid) {
     FELSITE_CHECK(write_one_workgroup(writer));
   } else if (route.route != Route::Native &&

@@ -75,6 +75,11 @@ class ScheduleWriter : public StepWriter {
   std::vector<std::optional<std::uint32_t>> segment_kernels_;  // by segment
 };
 
+// The program as one kernel.
+Result<void> write_plain(ScheduleWriter& writer);
+// The same again and again, where the device reads the grid of each iteration.
+Result<void> write_grids_of_iterations(ScheduleWriter& writer);
+
 // The three forms of a plan on the device. The first is for control flow that the host can resolve:
 // `walk` is one iteration of it.
 Result<void> write_iterations(ScheduleWriter& writer, std::vector<FlatStep> walk);

@@ -359,13 +359,14 @@ OutOfBoundsCounts ReferenceBackend::out_of_bounds() const {
 }
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions options) {
-  auto core = dispatch::BackendCore::make(
-      {.id = "reference", .open = [options]() -> Result<std::shared_ptr<dispatch::Service>> {
-         return std::make_shared<dispatch::ReferenceService>(options);
-       }});
   std::unique_ptr<ReferenceBackend> made;
-  if (!core) return made;
-  base::best_effort([&] { made.reset(new ReferenceBackend(std::move(*core))); });
+  base::best_effort([&] {
+    auto core = dispatch::BackendCore::make(
+        {.id = "reference", .open = [options]() -> Result<std::shared_ptr<dispatch::Service>> {
+           return std::make_shared<dispatch::ReferenceService>(options);
+         }});
+    if (core) made.reset(new ReferenceBackend(std::move(*core)));
+  });
   return made;
 }
 

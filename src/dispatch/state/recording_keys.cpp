@@ -43,12 +43,14 @@ void add_to(RecordingKey& key, std::span<const ResidentStep> steps) {
 
 }  // namespace
 
-ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config, bool measured) {
+ir::Fingerprint key_of(const ResidentStep& step, const DispatchConfig& config,
+                       const std::optional<Extent3>& grid, bool measured) {
   RecordingKey key;
   key.add(kGridDispatch).add(measured ? 1 : 0).add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
   key.add(static_cast<std::uint64_t>(config.grid_sync));
   key.add(config.convergence.flag);
+  add_to(key, grid);
   add_to(key, std::span(&step, 1));
   return key.hash();
 }

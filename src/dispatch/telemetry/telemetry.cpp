@@ -21,6 +21,14 @@ constexpr std::array<CounterInfo, kCounterCount> kCounters{{
     {Counter::SlotsReused, "slots_reused_total", "Output slots whose allocation was used again."},
     {Counter::SlotsMoved, "slots_moved_total", "Output slots that had to grow."},
     {Counter::SlotsAppended, "slots_appended_total", "Output slots that were not there."},
+    {Counter::SlotBytesReused, "slot_bytes_reused_total",
+     "Bytes of results in slots whose allocation was used again."},
+    {Counter::SlotBytesMoved, "slot_bytes_moved_total",
+     "Bytes of results in slots that had to grow."},
+    {Counter::SlotBytesAppended, "slot_bytes_appended_total",
+     "Bytes of results in slots that were not there."},
+    {Counter::SlotBytesCopied, "slot_bytes_copied_total",
+     "Bytes of results that were copied on the host once more, out of memory of a thread."},
     {Counter::GridSyncPlans, "grid_sync_plans_total",
      "Plans made for grid barriers or iterations."},
     {Counter::GridSyncSplits, "grid_sync_splits_total", "Programs split at grid barriers."},
@@ -46,6 +54,10 @@ bool is_callers(Counter counter) {
     case Counter::SlotsReused:
     case Counter::SlotsMoved:
     case Counter::SlotsAppended:
+    case Counter::SlotBytesReused:
+    case Counter::SlotBytesMoved:
+    case Counter::SlotBytesAppended:
+    case Counter::SlotBytesCopied:
     case Counter::IterationsRun:
     case Counter::IterationsSkipped:
       return true;
@@ -110,9 +122,12 @@ void count_slots(std::span<const Bytes> slots, std::span<const std::uint64_t> si
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i >= slots.size()) {
       count(Counter::SlotsAppended);
-    } else {
-      count(slots[i].capacity() >= sizes[i] ? Counter::SlotsReused : Counter::SlotsMoved);
+      count(Counter::SlotBytesAppended, sizes[i]);
+      continue;
     }
+    const bool is_reused = slots[i].capacity() >= sizes[i];
+    count(is_reused ? Counter::SlotsReused : Counter::SlotsMoved);
+    count(is_reused ? Counter::SlotBytesReused : Counter::SlotBytesMoved, sizes[i]);
   }
 }
 
