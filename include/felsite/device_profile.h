@@ -10,6 +10,28 @@
 
 namespace felsite {
 
+// What work costs on a device, in nanoseconds: as far as the choice between forms needs it. The
+// defaults are those of a software device with worker threads.
+struct DevicePrices {
+  double submission = 40e3;  // of work, until the host has noticed its end
+  double dispatch = 28e3;    // with the barrier before it
+  double skipped = 30;       // a dispatch whose condition is false
+  double workgroup = 80;     // to start one on a compute unit
+  double iteration = 600;    // that a kernel runs itself: its control words
+  // Of a subgroup on one compute unit.
+  double barrier = 9;  // of the workgroup
+  double operation = 0.06;
+  double access = 8;  // to a buffer
+  double trip = 5;    // of a loop, apart from what is in it
+  double atomic = 80;
+  // For a lane that runs several invocations in turn: to go on with the next one after a barrier.
+  double turn = 1;
+  // The same work takes this many times as long in a kernel that contains the grid barriers.
+  double folded = 1.3;
+
+  bool operator==(const DevicePrices&) const = default;
+};
+
 // `true` promises that the native path is taken; an emulation reports false.
 struct DeviceProfile {
   std::string name;
@@ -37,10 +59,13 @@ struct DeviceProfile {
   std::uint64_t storage_offset_alignment = 1;  // of a buffer that begins inside another
   std::uint32_t max_workgroup_invocations = 0;
   std::uint32_t subgroup_size = 0;
+  std::uint32_t compute_units = 1;        // how many workgroups run at one time, at full speed
+  std::uint32_t max_storage_buffers = 0;  // that one kernel may have; 0: unknown
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none
   std::uint64_t max_storage_buffer_bytes = 0;
   std::uint64_t memory_bytes = 0;  // the size of its largest memory; 0: unknown
   std::uint64_t shared_memory_bytes = 0;
+  DevicePrices prices;
   std::string timing_quality;
   std::vector<std::string> quirks;
   // What is emulated, one sentence each.

@@ -54,6 +54,10 @@ class Explainer {
     const Route route = schedule_.route.route;
     out_.route = to_string(route);
     out_.reason = schedule_.route.reason;
+    if (const auto& estimates = schedule_.route.estimates) {
+      out_.estimates = {estimates->one_workgroup_ns, estimates->resident_ns,
+                        dispatch::to_string(*estimates), estimates->assumptions};
+    }
     FELSITE_CHECK(check_workgroup(route));
     FELSITE_CHECK(check_groups(route));
     if (!sizes_.grid) note_small_grid(route);
@@ -121,7 +125,8 @@ class Explainer {
   Result<void> make_schedule() {
     const dispatch::AssumedInputs assumed = dispatch::assumed_inputs(program_, inputs_);
     FELSITE_TRY(const auto bindings, dispatch::plan_bindings(program_, assumed.bytes, config_));
-    FELSITE_TRY(schedule_, dispatch::schedule_with(program_, config_, bindings, grid_, device_));
+    FELSITE_TRY(schedule_,
+                dispatch::schedule_with(program_, config_, bindings, grid_, device_, inputs_));
     barriers_ = dispatch::plan_barriers(dispatch::sequence_of(schedule_));
     if (schedule_.kernels.empty()) return {};  // the host or the backend runs it
     if (!assumed.missing.empty()) {

@@ -32,6 +32,7 @@ struct MemoryFacts {
   std::vector<RangePlace> places{};    // as ScheduleRequest has them
   bool fresh_outputs = false;
   bool can_try = false;
+  std::vector<ByteSpan> contents{};  // as RouteFacts has them
 };
 // Decides how the step runs; a device with grid barriers takes no schedule but the route.
 Result<void> make_schedule(PlacedStep& step, const MemoryFacts& memory,
