@@ -13,21 +13,22 @@ namespace felsite {
 // What work costs on a device, in nanoseconds: as far as the choice between forms needs it. The
 // defaults are those of a software device with worker threads.
 struct DevicePrices {
-  double submission = 40e3;  // of work, until the host has noticed its end
-  double dispatch = 28e3;    // with the barrier before it
-  double skipped = 30;       // a dispatch whose condition is false
-  double workgroup = 80;     // to start one on a compute unit
-  double iteration = 600;    // that a kernel runs itself: its control words
+  double submission = 54e3;  // of work, until the host has noticed its end
+  double dispatch = 33e3;    // with the barrier before it
+  double skipped = 33;       // a dispatch whose condition is false
+  double workgroup = 90;     // to start one on a compute unit
+  double iteration = 220;    // that a kernel runs itself: its control words
   // Of a subgroup on one compute unit.
-  double barrier = 9;  // of the workgroup
-  double operation = 0.06;
-  double access = 8;  // to a buffer
-  double trip = 5;    // of a loop, apart from what is in it
-  double atomic = 80;
-  // For a lane that runs several invocations in turn: to go on with the next one after a barrier.
-  double turn = 1;
-  // The same work takes this many times as long in a kernel that contains the grid barriers.
-  double folded = 1.3;
+  double barrier = 6;  // of the workgroup
+  double operation = 0.115;
+  double access = 8.6;  // to a buffer
+  double trip = 4.5;    // of a loop, apart from what is in it
+  double atomic = 30;
+  // Of a subgroup in a kernel that contains the grid barriers. Lanes may run several invocations in
+  // turn: each goes on after a barrier, and in each iteration.
+  double turn = 1.1;
+  double again = 24;
+  double folded = 1.3;  // the same work takes this many times as long there
 
   bool operator==(const DevicePrices&) const = default;
 };

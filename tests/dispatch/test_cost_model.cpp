@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "dispatch/schedule/cost_model.h"
+#include "dispatch/cost/cost_model.h"
 #include "support/parse.h"
 #include "support/program_generator.h"
 

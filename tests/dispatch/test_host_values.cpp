@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "dispatch/schedule/host_values.h"
+#include "dispatch/cost/host_values.h"
 #include "ir/text/literal_text.h"
 #include "support/parse.h"
 

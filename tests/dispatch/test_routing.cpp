@@ -1,6 +1,7 @@
 // In which form a program with grid barriers or iterations runs, and why.
 #include <fmt/format.h>
 
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/schedule/routing.h"
 #include "support/parse.h"
 

@@ -68,7 +68,9 @@ class PageWriter {
     }
     for (const std::string& line : e_.assumptions) fact("assumed", line);
     if (e_.estimates) {
-      for (const std::string& line : e_.estimates->assumptions) fact("estimates", line);
+      for (const std::string& line : e_.estimates->assumptions) {
+        fact("assumed", "For the estimates: " + line);
+      }
     }
     for (const std::string& line : e_.notes) fact("note", line);
     out_ += "</dl>\n";

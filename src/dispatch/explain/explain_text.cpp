@@ -73,7 +73,9 @@ class TextWriter {
     if (e_.has_plan && e_.segments.size() > 1) field("cut", dispatch::cut_text(e_));
     for (const std::string& line : e_.assumptions) field("assumed", line);
     if (e_.estimates) {
-      for (const std::string& line : e_.estimates->assumptions) field("estimates", line);
+      for (const std::string& line : e_.estimates->assumptions) {
+        field("assumed", "For the estimates: " + line);
+      }
     }
     for (const std::string& line : e_.notes) field("note", line);
   }

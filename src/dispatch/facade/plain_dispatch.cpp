@@ -4,8 +4,8 @@
 
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/facade/resident_submission.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 

@@ -4,7 +4,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/resident_checks.h"
-#include "dispatch/schedule/iteration_rule.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/telemetry/trace.h"
 
 namespace felsite::dispatch {

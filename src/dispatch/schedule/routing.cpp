@@ -7,10 +7,10 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "dispatch/cost/host_values.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
-#include "dispatch/schedule/host_values.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "ir/analysis/effects.h"
 
 namespace felsite::dispatch {
@@ -208,15 +208,6 @@ RouteChoice cheaper_form(FormEstimates estimates, bool is_attempt) {
 }
 
 }  // namespace
-
-std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
-  const ir::Effects effects = ir::effects_of(program, program.entry());
-  std::vector<ir::BufferId> changed;
-  std::ranges::set_union(effects.writes, effects.atomics, std::back_inserter(changed));
-  std::erase_if(
-      changed, [&](ir::BufferId id) { return program.buffer(id).access == ir::Access::Workgroup; });
-  return changed;
-}
 
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options) {
   const std::vector<ir::BufferId> evolving = changed_buffers(program);

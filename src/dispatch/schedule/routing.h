@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "dispatch/schedule/cost_model.h"
+#include "dispatch/cost/cost_model.h"
 #include "felsite/backend.h"
 #include "felsite/grid_sync.h"
 
@@ -61,9 +61,6 @@ bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& conf
 // Whether a kernel that runs its iterations itself can detect changes: stores report them, or all
 // invocations compare values, which requires that equal values are equal bytes.
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
-
-// The storage buffers that an iteration may change, sorted.
-std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
 
 // The host runs the segments: it was asked for, or is the only possible form.
 bool is_host_split(const ir::Program& program, const DispatchConfig& config);

@@ -3,10 +3,10 @@
 
 #include <span>
 
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/schedule/grid.h"
 #include "dispatch/schedule/grid_kernels.h"
 #include "dispatch/schedule/grid_walk.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/kept_sizes.h"
 #include "dispatch/schedule/schedule.h"
 #include "felsite/grid_sync.h"

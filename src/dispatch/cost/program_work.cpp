@@ -1,4 +1,4 @@
-#include "dispatch/schedule/program_work.h"
+#include "dispatch/cost/program_work.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/schedule/host_values.h"
-#include "felsite/device_profile.h"
+#include "dispatch/cost/host_values.h"
 #include "felsite/extent.h"
 #include "felsite/program.h"
 

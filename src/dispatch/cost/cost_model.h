@@ -6,7 +6,8 @@
 //   const bool folds = estimates.one_workgroup_ns <= estimates.resident_ns;
 #pragma once
 
-#include "dispatch/schedule/program_work.h"
+#include "dispatch/cost/program_work.h"
+#include "felsite/device_profile.h"
 #include "felsite/dispatch.h"
 
 namespace felsite::dispatch {

@@ -1,4 +1,4 @@
-#include "dispatch/schedule/cost_model.h"
+#include "dispatch/cost/cost_model.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,14 @@
 #include <array>
 #include <cmath>
 
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/cut/change_reports.h"
-#include "dispatch/schedule/iteration_rule.h"
-#include "dispatch/schedule/routing.h"
 
 namespace felsite::dispatch {
 namespace {
+
+// Those that a kernel needs for itself in each iteration, to agree on whether it is the last.
+constexpr double kBarriersOfIteration = 4;
 
 // Of a profile that does not say.
 constexpr double kUnknownSubgroup = 8;
@@ -102,7 +104,10 @@ class Estimator {
     const double barriers = work_.grid_barriers + work_.local_barriers;
     double iteration = prices_.folded * (turns * subgroups * subgroup_ns() + compare_ns());
     iteration += barriers * subgroups * (prices_.barrier + turns * prices_.turn);
-    if (rule_.is_repeated()) iteration += prices_.iteration + 2 * subgroups * prices_.barrier;
+    if (rule_.is_repeated()) {
+      iteration += prices_.iteration +
+                   subgroups * (kBarriersOfIteration * prices_.barrier + turns * prices_.again);
+    }
     return prices_.submission + prices_.dispatch + iterations_ * iteration;
   }
 

@@ -1,4 +1,4 @@
-#include "dispatch/schedule/host_values.h"
+#include "dispatch/cost/host_values.h"
 
 #include <cstring>
 
