@@ -142,9 +142,13 @@ std::optional<Measurement> measure_shape(Backend& backend, const FormShape& shap
   double spent = 0;
   for (std::size_t round = 0;
        round < effort.least || (round < effort.most && spent < effort.nanoseconds); ++round) {
-    // Who goes first alternates, so that a drift of the machine falls on all.
+    // Who goes first alternates, so that a drift of the machine falls on all, and so does who
+    // follows whom: a run on one core leaves the worker threads asleep.
     spent += time_ns([&] {
-      for (std::size_t i = 0; i < runs.size(); ++i) runs[(round + i) % runs.size()].round();
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::size_t place = round % 2 == 0 ? i : runs.size() - 1 - i;
+        runs[(round / 2 + place) % runs.size()].round();
+      }
     });
   }
   const auto best = std::ranges::min_element(runs.begin() + 1, runs.end(), {}, &FormRun::median);
