@@ -1,5 +1,4 @@
-// Idle recordings: one user at a time, bounds, and what goes with the memory or kernel that it
-// uses.
+// Idle recordings: one user at a time, bounds, and what goes with the memory or kernel that it uses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -75,8 +74,7 @@ TEST_CASE("the pool gives a recording to one at a time") {
 
 TEST_CASE("a pooled recording keeps the shape that was stored with it") {
   RecordingPool pool(1000);
-  const auto shape =
-      std::make_shared<const dispatch::PlainShape>(dispatch::PlainShape{{{3, true}}, true});
+  const auto shape = std::make_shared<const dispatch::PlainShape>(dispatch::PlainShape{{{3, true}}, true});
   pool.release(key(1), {recording(1), shape});
   CHECK(pool.take(key(1)).shape == shape);
   pool.release(key(1), {recording(1)});
@@ -159,8 +157,8 @@ TEST_CASE("many threads take from one pool and give back") {
         const ir::Fingerprint wanted = key((seed + i * 7) % 4);
         PooledRecording taken = pool.take(wanted);
         if (taken.recorded == nullptr) continue;
-        const auto which = static_cast<std::size_t>(std::ranges::find(recordings, taken.recorded) -
-                                                    recordings.begin());
+        const auto which = static_cast<std::size_t>(
+            std::ranges::find(recordings, taken.recorded) - recordings.begin());
         if (++holders[which] != 1) ++shared;
         --holders[which];
         pool.release(wanted, std::move(taken));
