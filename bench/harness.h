@@ -47,15 +47,6 @@ struct Case {
 
 inline constexpr std::string_view kSameBytes = "the same bytes";
 
-struct Row {
-  std::string name;
-  std::string about;
-  double bound = 0;  // the ratio the row must keep; 0: none, the row only shows
-  std::function<std::vector<Case>(Extent)> cases;
-  // What must be so before the driver is loaded: the row then runs in a process of its own.
-  Surroundings surroundings{};
-};
-
 struct Measurement {
   std::string name;
   std::string size;
@@ -63,6 +54,7 @@ struct Measurement {
   std::string peer;
   std::string compared;
   std::string surroundings;  // where they were of the row's own
+  std::string note{};        // what else is to say; printed at the end of the line
   double felsite = 0;
   double peer_cost = 0;
   double ratio = 0;
@@ -73,6 +65,18 @@ struct Measurement {
   bool met = true;
   // Its distance from the bound is more than the spread.
   bool proven = true;
+};
+
+struct Row {
+  std::string name;
+  std::string about;
+  double bound = 0;  // the ratio the row must keep; 0: none, the row only shows
+  std::function<std::vector<Case>(Extent)> cases;
+  // What must be so before the driver is loaded: the row then runs in a process of its own.
+  Surroundings surroundings{};
+  // Instead of cases, for a row that has more than two sides, or whose figure is about many cases:
+  // the row measures and judges itself.
+  std::function<Result<std::vector<Measurement>>(Extent)> measured{};
 };
 
 // Of rounds in which one side cost this and the other that.
@@ -107,6 +111,7 @@ std::vector<Row> closure_rows();
 std::vector<Row> planning_rows();
 std::vector<Row> grid_sync_rows();
 std::vector<Row> chain_rows();
+std::vector<Row> form_rows();
 std::vector<Row> job_rows();
 std::vector<Row> process_rows();
 

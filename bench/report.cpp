@@ -54,7 +54,8 @@ std::string to_line(const Measurement& row) {
               cost_text(row.unit, row.peer_cost), fmt::format("{:.3f}", row.ratio),
               fmt::format("±{:.1f}%", row.spread * 100),
               row.bound == 0 ? "" : fmt::format("{:.2f}", row.bound),
-              pad(verdict(row), row.surroundings.empty() ? 0 : 18) + row.surroundings);
+              pad(verdict(row), row.surroundings.empty() && row.note.empty() ? 0 : 18) +
+                  row.surroundings + row.note);
 }
 
 std::string to_check_line(const Measurement& row) {
@@ -96,7 +97,8 @@ std::string to_json(const std::string& device, const std::vector<Measurement>& r
                     {"bound", row.bound == 0 ? nlohmann::json() : nlohmann::json(row.bound)},
                     {"met", row.met},
                     {"proven", row.proven},
-                    {"surroundings", row.surroundings}});
+                    {"surroundings", row.surroundings},
+                    {"note", row.note}});
   }
   return nlohmann::json{{"device", device}, {"rows", list}}.dump(2) + "\n";
 }

@@ -75,6 +75,8 @@ DeviceProfile planning_profile(std::string_view list, const std::string& device,
   profile.workgroups_per_dispatch.fill(UINT32_MAX);
   profile.conditional_steps = true;
   profile.subgroup_size = mask.subgroup_size;
+  profile.int64 = mask.has(codegen::Feature::Int64);
+  profile.max_storage_buffers = mask.limits.storage_buffers;
   profile.loop_budget = mask.loop_budget;
   return profile;
 }

@@ -87,9 +87,11 @@ Result<ExplainInputs> known_inputs(const ir::Program& program, const RunArgument
     const ir::BufferDecl& buffer = program.buffer(id);
     if (!takes_caller_bytes(role_of(buffer))) continue;
     inputs.bytes.emplace_back();
+    inputs.contents.emplace_back();
     const auto spec = specs.find(buffer.name);
     if (spec == specs.end()) continue;
-    FELSITE_TRY(const auto bytes, make_input(buffer, spec->second));
+    FELSITE_TRY(inputs.contents.back(), make_input(buffer, spec->second));
+    const Bytes& bytes = inputs.contents.back();
     inputs.bytes.back() = bytes.size();
     const ir::Node& first = program.node(program.entry().begin);
     if (!program.facts().has_indirect_dispatch || first.ref != id) continue;

@@ -28,6 +28,9 @@ struct ExplainInputs {
   std::vector<std::optional<std::uint64_t>> bytes;
   // The grid that an indirect dispatch will read, if its words are known.
   std::optional<Extent3> indirect_grid;
+  // The bytes of these inputs, in the same order, where they are known too; empty: unknown. Bounds
+  // of loops that are read from a fixed place follow from them.
+  std::vector<Bytes> contents{};
   // The text that the program was parsed from, shown beside its segments. Without it the program is
   // printed for this.
   std::string source{};
@@ -146,12 +149,21 @@ struct ExplainedLine {
   bool grid_barrier = false;            // it holds a grid barrier
 };
 
+// What the forms on the device would cost, where the choice is between them.
+struct ExplainedEstimates {
+  double one_workgroup_ns = 0;
+  double resident_ns = 0;
+  std::string text;                      // "one workgroup 62 µs, resident 340 µs"
+  std::vector<std::string> assumptions;  // sentences: what they assume of the program's loops
+};
+
 struct Explanation {
   std::string program;
   std::string fingerprint;
   std::string device;
   std::string route;  // plain, native, host split, resident, one workgroup
   std::string reason;
+  std::optional<ExplainedEstimates> estimates{};
   Extent3 workgroup_size{};
   std::optional<Extent3> grid;  // absent: unknown
   std::string grid_reason;

@@ -374,6 +374,47 @@ TEST_CASE("the schedule is shown with the barriers between its steps") {
       explained(kThree, {.grid_sync = GridSync::HostSplit}, sizes({32, 32, 32})).schedule.empty());
 }
 
+TEST_CASE("the estimates of both forms stand beside the choice, with what they assume") {
+  const char* const text = R"(program p workgroup(4) {
+    readwrite x: u32[8];
+    uniform trips: u32[1];
+    loop k in 0..trips[0] {
+      x[invocation.x] = x[invocation.x] + k;
+      gridsync;
+    }
+  })";
+  const Explanation e = explained(text);
+  REQUIRE(e.estimates);
+  CHECK(e.route == "one workgroup");
+  CHECK(e.estimates->one_workgroup_ns < e.estimates->resident_ns);
+  const std::vector<std::string> assumed{"A loop whose bounds are not known takes 16 trips."};
+  CHECK(e.estimates->assumptions == assumed);
+  CHECK(to_text(e).contains("estimated   one workgroup "));
+  CHECK(to_text(e).contains("assumed     For the estimates: A loop whose bounds"));
+  CHECK(to_html(e).contains("<dt>estimated</dt><dd>one workgroup "));
+  CHECK(to_json(e).contains("\"estimates\": {\n    \"one_workgroup_ns\": "));
+  CHECK(to_json(e).contains(assumed.front()));
+
+  // Known bytes leave nothing to assume, and more trips cost more.
+  ExplainInputs known = sizes({32, 4});
+  known.contents = {{}, Bytes{std::byte{100}, std::byte{}, std::byte{}, std::byte{}}};
+  const Explanation longer = explained(text, {}, known);
+  REQUIRE(longer.estimates);
+  CHECK(longer.estimates->assumptions.empty());
+  CHECK(longer.estimates->resident_ns > e.estimates->resident_ns);
+}
+
+TEST_CASE("there are no estimates where there is nothing to choose") {
+  const char* const text =
+      "program p workgroup(4) { output x: u32[8]; x[0] = 1; gridsync; x[1] = 2; }";
+  DispatchConfig asked;
+  asked.grid_sync = GridSync::Resident;
+  const Explanation e = explained(text, asked);
+  CHECK_FALSE(e.estimates);
+  CHECK_FALSE(to_text(e).contains("estimated"));
+  CHECK(to_json(e).contains("\"estimates\": null"));
+}
+
 TEST_CASE("what the schedule is too large for is an error, as of the dispatch") {
   DeviceProfile device = small_device();
   device.memory_bytes = 1000;

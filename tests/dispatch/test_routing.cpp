@@ -1,6 +1,7 @@
 // In which form a program with grid barriers or iterations runs, and why.
 #include <fmt/format.h>
 
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/schedule/routing.h"
 #include "support/parse.h"
 
@@ -25,10 +26,15 @@ constexpr const char* kOverBudget =
     "resident: One workgroup could exceed the driver's loop budget; each segment starts with a "
     "fresh one.";
 constexpr const char* kFits =
-    "one workgroup: The whole grid fits one workgroup, whose barriers are native.";
+    "one workgroup: One workgroup is estimated to be faster than segments.";
 constexpr const char* kAttempt =
-    "attempt: The whole grid fits one workgroup, whose barriers are native; should its loops "
-    "exceed the driver's budget, it runs again in segments.";
+    "attempt: One workgroup is estimated to be faster than segments; should its loops exceed the "
+    "driver's budget, it runs again in segments.";
+constexpr const char* kSegments =
+    "resident: Segments are estimated to be faster than one workgroup.";
+constexpr const char* kManyBuffers =
+    "resident: One kernel would have more storage buffers than the device allows; each segment has "
+    "fewer.";
 constexpr const char* kNoCooperation =
     "error: A cooperative dispatch needs a barrier of the whole grid, which the device lacks.";
 constexpr const char* kNativeOnly =
@@ -61,6 +67,9 @@ struct RoutingCase {
   std::uint32_t loop_budget = 0;
   bool can_try = false;
   std::vector<std::uint64_t> lengths{};
+  std::vector<ByteSpan> contents{};
+  std::uint32_t compute_units = 1;
+  std::uint32_t storage_buffers = 0;  // 0: unknown
 };
 
 std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
@@ -75,8 +84,12 @@ std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
   device.max_workgroup_invocations = 128;
   device.max_workgroup_size = {128, 128, 64};
   device.loop_budget = c.loop_budget;
-  const auto choice = dispatch::choose_route(program, config, c.grid, device,
-                                             {.lengths = c.lengths, .can_try = c.can_try});
+  device.subgroup_size = 8;
+  device.compute_units = c.compute_units;
+  device.max_storage_buffers = c.storage_buffers;
+  const auto choice =
+      dispatch::choose_route(program, config, c.grid, device,
+                             {.lengths = c.lengths, .contents = c.contents, .can_try = c.can_try});
   if (!choice) {
     CHECK(choice.error().code == ErrorCode::UnsupportedFeature);
     CHECK(choice.error().context.program == "p");
@@ -202,8 +215,10 @@ TEST_CASE("routing: a kernel has 16 grid barriers at most") {
 
 TEST_CASE("routing: loops around grid barriers must fit a sixteenth of the loop budget") {
   const auto around = [](std::string_view bounds, bool can_try) {
-    return route_of(fmt::format("loop k in {} {{ x[k] = 1; gridsync; }}", bounds),
-                    {.loop_budget = 160, .can_try = can_try});
+    // Also where the loop has no trips there are segments to choose about.
+    return route_of(
+        fmt::format("loop k in {} {{ x[k] = 1; gridsync; }} y[0] = 1; gridsync; y[1] = 2;", bounds),
+        {.loop_budget = 160, .can_try = can_try});
   };
   CHECK(around("0..9", false) == kFits);  // nine trips and the end of the loop
   CHECK(around("0..10", true) == kAttempt);
@@ -232,7 +247,8 @@ TEST_CASE("routing: trip counts follow from lengths and the grid") {
 
 TEST_CASE("routing: trips of loops in each other multiply") {
   const auto nested = [](std::string_view text, bool can_try) {
-    return route_of(text, {.loop_budget = 160, .can_try = can_try});
+    return route_of(fmt::format("{} y[0] = 1; gridsync; y[1] = 2;", text),
+                    {.loop_budget = 160, .can_try = can_try});
   };
   const std::string six = "loop a in 0..2 { loop b in 0..3 { x[b] = 1; gridsync; } }";
   CHECK(nested(six, false) == kFits);  // (2 + 1) + (2 * 3 + 1)
@@ -251,7 +267,7 @@ TEST_CASE("routing: trips of loops in each other multiply") {
 
 TEST_CASE("routing: loops without grid barriers may exceed the budget, which is an error then") {
   const auto beside = [](std::string_view statements, bool can_try) {
-    return route_of(fmt::format("{} gridsync;", statements),
+    return route_of(fmt::format("{} gridsync; y[0] = 1;", statements),
                     {.loop_budget = 160, .can_try = can_try});
   };
   CHECK(beside("loop k in 0..9 { x[k] = 1; }", false) == kFits);
@@ -287,6 +303,97 @@ TEST_CASE("routing: comparing what an iteration changed takes loops too") {
   CHECK(compared({.convergence = Convergence::Kind::Flag}) == kFits);
   CHECK(compared({.convergence = Convergence::Kind::None}) == kFits);
   CHECK(compared({.iterations = 1}, kStep) == kFits);
+}
+
+TEST_CASE("routing: heavy work is shared by compute units, light work is not worth a dispatch") {
+  const auto heavy = [](std::uint32_t trips, std::uint32_t units) {
+    return route_of(fmt::format("let h = x[invocation.x]; loop k in 0..{} {{ h = h * 3 + k; }} "
+                                "gridsync; y[invocation.x] = h;",
+                                trips),
+                    {.grid = {64, 1, 1}, .compute_units = units});
+  };
+  CHECK(heavy(16, 16) == kFits);
+  CHECK(heavy(4096, 16) == kSegments);
+  CHECK(heavy(200, 1) == kFits);
+  CHECK(heavy(200, 64) == kSegments);
+}
+
+TEST_CASE("routing: a trip count that stands in an input is known, if the input is") {
+  const std::vector<std::uint32_t> nine{9};
+  const std::vector<std::uint32_t> eleven{11};
+  const auto around = [](const std::vector<std::uint32_t>& words, std::string_view access) {
+    const auto bytes = std::as_bytes(std::span(words));
+    return route_of_program(
+        fmt::format("program p workgroup(4) {{ readwrite x: u32[]; {} n: u32[]; loop k in 0..n[0] "
+                    "{{ x[k] = 1; gridsync; }} }}",
+                    access),
+        {.loop_budget = 160, .can_try = true, .lengths = {1, 1}, .contents = {{}, bytes}});
+  };
+  CHECK(around(nine, "readonly") == kFits);
+  CHECK(around(nine, "uniform") == kFits);
+  CHECK(around(eleven, "uniform") == kOverBudget);
+  CHECK(around({}, "uniform") == kOverBudget);      // not known
+  CHECK(around(nine, "readwrite") == kOverBudget);  // it may change
+}
+
+TEST_CASE("routing: the form depends on contents only where an element has a fixed place") {
+  const auto depends = [](std::string_view statements, std::uint32_t iterations = 1,
+                          GridSync asked = GridSync::Automatic) {
+    DispatchConfig config;
+    config.fixpoint_iterations = iterations;
+    config.grid_sync = asked;
+    return dispatch::route_depends_on_contents(
+        valid_program(fmt::format("program p workgroup(4) {{ readwrite x: u32[]; uniform n: "
+                                  "u32[4]; {} }}",
+                                  statements)),
+        config, DeviceProfile{});
+  };
+  CHECK(depends("loop k in 0..n[3] { gridsync; }"));
+  CHECK(depends("x[0] = n[0];", 2));
+  CHECK_FALSE(depends("x[0] = n[0];"));
+  CHECK_FALSE(depends("loop k in 0..n[3] { gridsync; }", 1, GridSync::Resident));
+  CHECK_FALSE(depends("loop k in 0..n[x[0]] { gridsync; }"));
+  CHECK_FALSE(depends("loop k in 0..x[0] { gridsync; }"));
+}
+
+TEST_CASE("routing: a kernel of the whole program may have too many storage buffers") {
+  // Half of them before the barrier, and half behind it.
+  const auto outputs = [](int count, std::uint32_t most, bool together = false) {
+    std::string buffers;
+    std::string first;
+    std::string second = "b0[1] = 2; ";
+    for (int k = 0; k < count; ++k) {
+      buffers += fmt::format("readwrite b{}: u32[]; ", k);
+      (k < count / 2 || together ? first : second) += fmt::format("b{}[0] = 1; ", k);
+    }
+    return route_of_program(
+        fmt::format("program p workgroup(4) {{ {} {} gridsync; {} }}", buffers, first, second),
+        {.storage_buffers = most});
+  };
+  CHECK(outputs(40, 32) == kManyBuffers);
+  CHECK(outputs(40, 0) == kFits);
+  CHECK(outputs(40, 42) == kFits);
+  CHECK(outputs(40, 41) == kManyBuffers);  // lowering may add two
+  // Segments would not have fewer.
+  CHECK(outputs(40, 32, true) == kFits);
+}
+
+TEST_CASE("routing: estimates stand where the choice is between two forms") {
+  const auto estimates = [](GridSync asked) {
+    DispatchConfig config;
+    config.grid_sync = asked;
+    DeviceProfile device;
+    device.max_workgroup_invocations = 128;
+    device.max_workgroup_size = {128, 128, 64};
+    const auto program = valid_program(
+        "program p workgroup(4) { readwrite x: u32[]; x[0] = 1; gridsync; x[1] = 2; }");
+    const auto choice = dispatch::choose_route(program, config, {1, 1, 1}, device);
+    REQUIRE(choice);
+    return choice->estimates.has_value();
+  };
+  CHECK(estimates(GridSync::Automatic));
+  CHECK_FALSE(estimates(GridSync::Resident));
+  CHECK_FALSE(estimates(GridSync::OneWorkgroup));
 }
 
 TEST_CASE("routing: the buffers that an iteration may change") {

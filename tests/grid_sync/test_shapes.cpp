@@ -273,3 +273,25 @@ TEST_CASE("a grid from a buffer that shrinks to nothing with the work, and one t
                    false,
                    Expected::Refusal::OnDevice});
 }
+
+TEST_CASE("more buffers than one kernel may have, when each segment has fewer") {
+  std::string buffers;
+  std::string first;
+  std::string second;
+  std::vector<Bytes> expected;
+  for (std::uint32_t k = 0; k < 40; ++k) {
+    buffers += fmt::format("output b{}: u32[8]; ", k);
+    (k < 20 ? first : second) += fmt::format("b{0}[i] = i + {0}; ", k);
+    expected.push_back(bytes_of(counting(8, k)));
+  }
+  const ir::Program program =
+      parsed(fmt::format("program p workgroup(4) {{ {} let i = invocation.x; {} gridsync; {} }}",
+                         buffers, first, second));
+  for (const GridSync form : {GridSync::Automatic, GridSync::HostSplit}) {
+    DispatchConfig config = on_grid(2);
+    config.grid_sync = form;
+    const auto outputs = tested().dispatch(program, {}, config);
+    REQUIRE_MESSAGE(outputs, to_string(outputs.error()));
+    CHECK(*outputs == expected);
+  }
+}

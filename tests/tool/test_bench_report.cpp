@@ -86,6 +86,7 @@ std::vector<Measurement> some_rows() {
   over.peer = "raw";
   over.compared = "the same bytes";
   over.surroundings = "A=1";
+  over.note = "another form 4.0 µs";
   over.bound = 1;
   judge(over, std::vector(9, 3000.0), std::vector(9, 1500.0));
   Measurement bytes;
@@ -113,6 +114,7 @@ TEST_CASE("the JSON of bench has the documented fields, with their units") {
   CHECK(over["spread"] == 0.0);
   CHECK(over["bound"] == 1.0);
   CHECK(over["met"] == false);
+  CHECK(over["note"] == "another form 4.0 µs");
   CHECK(report["rows"][1]["unit"] == "B");
   CHECK(report["rows"][1]["bound"].is_null());
   CHECK(report["rows"][1]["met"] == true);

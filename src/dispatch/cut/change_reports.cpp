@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/analysis/effects.h"
+
 namespace felsite::dispatch {
 namespace {
 
@@ -57,6 +59,15 @@ class LoadedValues {
 };
 
 }  // namespace
+
+std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
+  const ir::Effects effects = ir::effects_of(program, program.entry());
+  std::vector<ir::BufferId> changed;
+  std::ranges::set_union(effects.writes, effects.atomics, std::back_inserter(changed));
+  std::erase_if(
+      changed, [&](ir::BufferId id) { return program.buffer(id).access == ir::Access::Workgroup; });
+  return changed;
+}
 
 bool values_are_bytes(const ir::BufferDecl& buffer, bool fresh_outputs) {
   const bool has_forms = ir::is_float(buffer.element) || buffer.element == Type::Bool;

@@ -7,6 +7,9 @@
 
 namespace felsite::dispatch {
 
+// The storage buffers that an iteration may change, sorted.
+std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
+
 struct ChangeReports {
   std::vector<bool> stores;           // by NodeId
   std::vector<ir::NodeId> before;     // by NodeId of such a store: a Let of the old value, or kNone

@@ -43,10 +43,13 @@ inline AssumedInputs assumed_inputs(const ir::Program& program, const ExplainInp
 // What a plain dispatch with these bindings does.
 inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const DispatchConfig& config,
                                       const BindingPlan& bindings, const Extent3& grid,
-                                      const DeviceProfile& device) {
+                                      const DeviceProfile& device, const ExplainInputs& inputs) {
   std::vector<std::uint64_t> counts;
   std::vector<std::uint64_t> bytes;
+  std::vector<ByteSpan> contents;
   for (const BoundBuffer& buffer : bindings.buffers) {
+    const bool is_known = buffer.input < inputs.contents.size();
+    contents.push_back(is_known ? ByteSpan(inputs.contents[buffer.input]) : ByteSpan());
     counts.push_back(buffer.count);
     bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }
@@ -54,6 +57,7 @@ inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const Dis
                         .config = config,
                         .counts = counts,
                         .bytes = bytes,
+                        .contents = contents,
                         .grid = grid,
                         .fresh_outputs = true,
                         .can_try = true,

@@ -24,7 +24,8 @@ class KernelLister {
     FELSITE_CHECK(check_config(program_, config_));
     FELSITE_CHECK(find_sizes());
     FELSITE_CHECK(find_grid());
-    FELSITE_TRY(const auto schedule, schedule_with(program_, config_, bindings_, grid_, device_));
+    FELSITE_TRY(const auto schedule,
+                schedule_with(program_, config_, bindings_, grid_, device_, inputs_));
     out_.route = to_string(schedule.route.route);
     out_.reason = schedule.route.reason;
     switch (schedule.route.route) {

@@ -11,6 +11,8 @@
 #include "base/host_memory.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/cost/iteration_rule.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/explain/assumed_sizes.h"
 #include "dispatch/explain/explained_source.h"
 #include "dispatch/explain/explained_traffic.h"
@@ -18,7 +20,6 @@
 #include "dispatch/facade/host_split.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/reference/reference_run.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/schedule/routing.h"
 #include "dispatch/schedule/step_accesses.h"
 #include "felsite/validate.h"
@@ -54,6 +55,10 @@ class Explainer {
     const Route route = schedule_.route.route;
     out_.route = to_string(route);
     out_.reason = schedule_.route.reason;
+    if (const auto& estimates = schedule_.route.estimates) {
+      out_.estimates = {estimates->one_workgroup_ns, estimates->resident_ns,
+                        dispatch::to_string(*estimates), estimates->assumptions};
+    }
     FELSITE_CHECK(check_workgroup(route));
     FELSITE_CHECK(check_groups(route));
     if (!sizes_.grid) note_small_grid(route);
@@ -121,7 +126,8 @@ class Explainer {
   Result<void> make_schedule() {
     const dispatch::AssumedInputs assumed = dispatch::assumed_inputs(program_, inputs_);
     FELSITE_TRY(const auto bindings, dispatch::plan_bindings(program_, assumed.bytes, config_));
-    FELSITE_TRY(schedule_, dispatch::schedule_with(program_, config_, bindings, grid_, device_));
+    FELSITE_TRY(schedule_,
+                dispatch::schedule_with(program_, config_, bindings, grid_, device_, inputs_));
     barriers_ = dispatch::plan_barriers(dispatch::sequence_of(schedule_));
     if (schedule_.kernels.empty()) return {};  // the host or the backend runs it
     if (!assumed.missing.empty()) {

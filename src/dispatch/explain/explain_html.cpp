@@ -56,6 +56,7 @@ class PageWriter {
                           e_.route == route ? " class='taken' aria-current='true'" : "", route);
     }
     out_ += fmt::format("</ul><p>{}</p>\n<dl class='facts'>", escape_html(e_.reason));
+    if (e_.estimates) fact("estimated", e_.estimates->text);
     fact("grid", dispatch::grid_text(e_));
     if (e_.convergence.kind != "once") fact("iterations", dispatch::iterations_text(e_));
     if (is_more_than_one_kernel()) fact("cut", dispatch::cut_text(e_));
@@ -66,6 +67,11 @@ class PageWriter {
       fact("compared", dispatch::join(e_.convergence.compared) + ", with the iteration before");
     }
     for (const std::string& line : e_.assumptions) fact("assumed", line);
+    if (e_.estimates) {
+      for (const std::string& line : e_.estimates->assumptions) {
+        fact("assumed", "For the estimates: " + line);
+      }
+    }
     for (const std::string& line : e_.notes) fact("note", line);
     out_ += "</dl>\n";
   }

@@ -1,4 +1,5 @@
 // An explanation for other programs; docs/tool.md describes the form.
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "felsite/explain.h"
@@ -16,6 +17,12 @@ ordered_json or_null(const std::optional<T>& value) {
 
 ordered_json json_of(const ByteCount& count) {
   return {{"bytes", or_null(count.bytes)}, {"formula", count.formula}};
+}
+
+ordered_json json_of(const ExplainedEstimates& estimates) {
+  return {{"one_workgroup_ns", std::round(estimates.one_workgroup_ns)},
+          {"resident_ns", std::round(estimates.resident_ns)},
+          {"assumptions", estimates.assumptions}};
 }
 
 ordered_json json_of(const ExplainedBuffer& buffer) {
@@ -112,6 +119,7 @@ std::string to_json(const Explanation& e) {
                     {"device", e.device},
                     {"route", e.route},
                     {"reason", e.reason},
+                    {"estimates", e.estimates ? json_of(*e.estimates) : ordered_json()},
                     {"workgroup_size", e.workgroup_size},
                     {"grid", or_null(e.grid)},
                     {"grid_reason", e.grid_reason},

@@ -67,10 +67,16 @@ class TextWriter {
   void head() {
     put(fmt::format("{} on {}", e_.program, e_.device));
     field("route", e_.route + ". " + e_.reason);
+    if (e_.estimates) field("estimated", e_.estimates->text);
     field("grid", dispatch::grid_text(e_));
     if (e_.convergence.kind != "once") field("iterations", dispatch::iterations_text(e_));
     if (e_.has_plan && e_.segments.size() > 1) field("cut", dispatch::cut_text(e_));
     for (const std::string& line : e_.assumptions) field("assumed", line);
+    if (e_.estimates) {
+      for (const std::string& line : e_.estimates->assumptions) {
+        field("assumed", "For the estimates: " + line);
+      }
+    }
     for (const std::string& line : e_.notes) field("note", line);
   }
 

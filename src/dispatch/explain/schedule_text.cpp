@@ -49,6 +49,9 @@ class ScheduleText {
   std::string make() {
     add("route: {}{}. {}\n", to_string(schedule_.route.route),
         schedule_.route.is_attempt ? ", as an attempt" : "", schedule_.route.reason);
+    if (schedule_.route.estimates) {
+      add("estimated: {}\n", to_string(*schedule_.route.estimates));
+    }
     add_buffers();
     add_kernels();
     if (!schedule_.initial_words.empty()) add("initial words:\n");

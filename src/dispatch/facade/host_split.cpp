@@ -11,9 +11,9 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/grid_walk.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/grid_sync.h"
 

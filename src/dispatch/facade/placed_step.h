@@ -25,6 +25,7 @@ struct MemoryFacts {
   std::vector<RangePlace> places{};    // as ScheduleRequest has them
   bool fresh_outputs = false;
   bool can_try = false;
+  std::vector<ByteSpan> contents{};  // as RouteFacts has them
 };
 // Of a step that is placed.
 MemoryFacts facts_of(const PlacedStep& step, const DeviceProfile& device);

@@ -4,7 +4,7 @@
 
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
-#include "dispatch/schedule/iteration_rule.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 
@@ -37,14 +37,36 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
                                          indirect_grid(step.program, contents)));
   if (!made.open_->profile().grid_sync) step.grid = grid;
   made.can_try_ = may_borrow && !made.open_->is_over_budget(step.program.fingerprint());
+  FELSITE_CHECK(made.choose_form(inputs));
   if (!base::check_timeout(config.timeout)) {
     FELSITE_CHECK(made.make_schedule());
+    made.contents_.clear();
     return made;  // nothing starts, and `finish` says why
   }
   // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
   const bool ends_with_wait = made.open_->service->runs_in_wait();
   FELSITE_CHECK(made.bind(inputs, may_borrow && (ends_with_wait || !config.timeout)));
+  made.contents_.clear();
   return made;
+}
+
+// What was recorded for one form is not run for the other: so the form is part of the key, where
+// sizes alone do not tell it.
+Result<void> PlainDispatch::choose_form(std::span<const ByteSpan> inputs) {
+  const DeviceProfile& device = open_->profile();
+  if (!program_.step.grid ||
+      !route_depends_on_contents(program_.step.program, program_.step.config, device))
+    return {};
+  const std::vector<BoundBuffer>& buffers = program_.step.bindings.buffers;
+  std::vector<std::uint64_t> lengths;
+  for (ir::BufferId id = 0; id < buffers.size(); ++id) {
+    lengths.push_back(buffers[id].count);
+    contents_.push_back(has_input(id) ? inputs[buffers[id].input] : ByteSpan{});
+  }
+  FELSITE_TRY(by_contents_,
+              choose_route(program_.step.program, program_.step.config, *program_.step.grid, device,
+                           {.lengths = lengths, .contents = contents_, .can_try = can_try_}));
+  return {};
 }
 
 bool PlainDispatch::has_input(ir::BufferId id) const {
@@ -60,6 +82,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
   // All that the schedule depends on.
   key.add(static_cast<std::uint64_t>(config.grid_sync)).add(can_try_ ? 1 : 0);
   key.add(config.cooperative ? 1 : 0);
+  key.add(static_cast<std::uint64_t>(by_contents_.route)).add(by_contents_.is_attempt ? 1 : 0);
   key.add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
   for (const std::uint32_t extent :
@@ -105,7 +128,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
 }
 
 Result<void> PlainDispatch::make_schedule() {
-  MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_};
+  MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_, .contents = contents_};
   for (const BoundBuffer& buffer : program_.step.bindings.buffers) {
     memory.bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }

@@ -30,6 +30,7 @@ class PlainDispatch {
  private:
   PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step)
       : open_(std::move(open)), program_{.step = std::move(step)} {}
+  Result<void> choose_form(std::span<const ByteSpan> inputs);
   Result<void> bind(std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> make_schedule();
   Result<std::shared_ptr<Recorded>> record(std::span<const ByteSpan> inputs, bool may_borrow);
@@ -44,6 +45,9 @@ class PlainDispatch {
   OneProgram program_;
   std::optional<ir::BufferId> flag_;
   bool can_try_ = false;
+  // Only while it starts, and only where the form depends on them: the inputs by BufferId.
+  std::vector<ByteSpan> contents_;
+  RouteChoice by_contents_;  // the form, in that case
   ir::Fingerprint key_{};
   bool is_pooled_ = true;       // false if it uses the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory

@@ -9,8 +9,9 @@
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/contract/resident_checks.h"
+#include "dispatch/cost/iteration_rule.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/facade/placed_step.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/trace.h"
 
 namespace felsite::dispatch {

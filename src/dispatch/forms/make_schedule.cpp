@@ -40,8 +40,9 @@ Result<void> write_form(ScheduleWriter& writer) {
 // What has no grid barriers can have a grid that the device reads.
 Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile& device) {
   if (request.grid) {
-    return choose_route(request.program, request.config, *request.grid, device,
-                        {.lengths = request.counts, .can_try = request.can_try});
+    return choose_route(
+        request.program, request.config, *request.grid, device,
+        {.lengths = request.counts, .contents = request.contents, .can_try = request.can_try});
   }
   FELSITE_TRY(auto known, route_on_any_grid(request.program, request.config, device));
   if (known && known->route != Route::Resident && known->route != Route::OneWorkgroup) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/forms/schedule_writer.h"
 
 namespace felsite::dispatch {

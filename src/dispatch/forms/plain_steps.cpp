@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/try.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/forms/converging_iterations.h"
 #include "dispatch/forms/schedule_writer.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/align.h"
 #include "base/try.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/forms/kept_sizes.h"
 
 namespace felsite::dispatch {

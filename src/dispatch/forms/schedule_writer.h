@@ -3,10 +3,10 @@
 
 #include <span>
 
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/forms/step_writer.h"
 #include "dispatch/schedule/grid_walk.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "felsite/grid_sync.h"
 
 namespace felsite::dispatch {

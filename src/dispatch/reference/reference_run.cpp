@@ -5,8 +5,9 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/cost/iteration_rule.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/reference/reference_memory.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 

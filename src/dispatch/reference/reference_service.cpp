@@ -8,6 +8,7 @@
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
+#include "dispatch/cut/change_reports.h"
 #include "dispatch/facade/backend_core.h"
 #include "dispatch/reference/reference_run.h"
 #include "dispatch/telemetry/counters.h"

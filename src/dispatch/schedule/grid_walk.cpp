@@ -12,7 +12,7 @@ GridWalk::GridWalk(const GridSyncPlan& plan, std::vector<std::uint64_t> lengths,
                    const Extent3& grid)
     : plan_(plan), trips_(plan.trip_count, 0), ends_(plan.trip_count, 0) {
   if (!plan.host_resolvable || plan.forks.empty()) return;
-  values_.emplace(plan.program, std::move(lengths), grid);
+  values_.emplace(plan.program, HostFacts{.lengths = std::move(lengths)}, grid);
   find_needed();
 }
 

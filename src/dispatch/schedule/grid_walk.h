@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "dispatch/schedule/host_values.h"
+#include "dispatch/cost/host_values.h"
 #include "felsite/grid_sync.h"
 
 namespace felsite::dispatch {

@@ -7,10 +7,10 @@
 
 #include "base/errors.h"
 #include "base/try.h"
+#include "dispatch/cost/host_values.h"
+#include "dispatch/cost/iteration_rule.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
-#include "dispatch/schedule/host_values.h"
-#include "dispatch/schedule/iteration_rule.h"
 #include "ir/analysis/effects.h"
 
 namespace felsite::dispatch {
@@ -96,7 +96,10 @@ Budget loop_budget(const ir::Program& program, const DispatchConfig& config, con
   // Invocations may be folded into one lane, and the lowering adds loops.
   const double most = device.loop_budget / (2.0 * kMaxPerLane);
   const Trips trips =
-      trips_of(program, HostValues(program, {facts.lengths.begin(), facts.lengths.end()}, grid));
+      trips_of(program, HostValues(program,
+                                   {.lengths = {facts.lengths.begin(), facts.lengths.end()},
+                                    .contents = facts.contents},
+                                   grid));
   const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
   if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
   const auto rounds = rounds_of_comparing(program, config, grid, facts);
@@ -143,16 +146,68 @@ std::string too_much_for_one_workgroup(const ir::Program& program, const Extent3
   return {};
 }
 
-}  // namespace
-
-std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
+// Buffers in memory that a kernel of the whole program is bound to, those included that detect
+// changes.
+std::size_t buffers_of_one_workgroup(const ir::Program& program, const DispatchConfig& config,
+                                     const Extent3& grid) {
   const ir::Effects effects = ir::effects_of(program, program.entry());
-  std::vector<ir::BufferId> changed;
-  std::ranges::set_union(effects.writes, effects.atomics, std::back_inserter(changed));
-  std::erase_if(
-      changed, [&](ir::BufferId id) { return program.buffer(id).access == ir::Access::Workgroup; });
-  return changed;
+  std::vector<bool> is_used(program.buffers().size());
+  for (const auto* list : {&effects.reads, &effects.writes, &effects.atomics}) {
+    for (const ir::BufferId id : *list) is_used[id] = true;
+  }
+  std::size_t count = program.facts().has_trap ? 1 : 0;
+  for (ir::BufferId id = 0; id < is_used.size(); ++id) {
+    count += is_used[id] && program.buffer(id).access != ir::Access::Workgroup ? 1 : 0;
+  }
+  const IterationRule rule = iteration_rule(program, config);
+  if (rule.is_repeated()) ++count;
+  if (!rule.compares) return count;
+  const std::vector<ir::BufferId> evolving = changed_buffers(program);
+  const GridSyncOptions options{.one_dimensional = grid[1] == 1 && grid[2] == 1};
+  return count + 1 + evolving.size() -
+         find_change_reports(program, evolving, options).buffers.size();
 }
+
+// A device limits the buffers of one kernel. The kernels of segments may have fewer.
+bool has_too_many_buffers(const ir::ValidProgram& program, const DispatchConfig& config,
+                          const Extent3& grid, const DeviceProfile& device) {
+  // Lowering may add one for loop budgets, and one for lengths.
+  constexpr std::size_t kOfLowering = 2;
+  const std::size_t whole = buffers_of_one_workgroup(program, config, grid);
+  if (device.max_storage_buffers == 0 || whole + kOfLowering <= device.max_storage_buffers) {
+    return false;
+  }
+  const auto plan =
+      plan_grid_sync(program, {.many_iterations = is_repeated(config),
+                               .report_changes = iteration_rule(program, config).compares,
+                               .one_dimensional = grid[1] == 1 && grid[2] == 1});
+  if (!plan) return false;
+  std::size_t widest = 0;
+  for (const GridSegment& segment : plan->segments) {
+    widest = std::max(widest, segment.buffers.size());
+  }
+  return widest < whole;
+}
+
+// It was decided that both forms are possible.
+RouteChoice cheaper_form(FormEstimates estimates, bool is_attempt) {
+  const bool folds = estimates.one_workgroup_ns <= estimates.resident_ns;
+  RouteChoice choice;
+  choice.route = folds ? Route::OneWorkgroup : Route::Resident;
+  choice.is_attempt = folds && is_attempt;
+  if (choice.is_attempt) {
+    choice.reason =
+        "One workgroup is estimated to be faster than segments; should its loops exceed the "
+        "driver's budget, it runs again in segments.";
+  } else {
+    choice.reason = folds ? "One workgroup is estimated to be faster than segments."
+                          : "Segments are estimated to be faster than one workgroup.";
+  }
+  choice.estimates = std::move(estimates);
+  return choice;
+}
+
+}  // namespace
 
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options) {
   const std::vector<ir::BufferId> evolving = changed_buffers(program);
@@ -187,6 +242,16 @@ std::string_view to_string(Route route) {
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config) {
   const ir::Facts& facts = program.facts();
   return facts.has_grid_sync || facts.has_collectives || is_repeated(config);
+}
+
+bool route_depends_on_contents(const ir::Program& program, const DispatchConfig& config,
+                               const DeviceProfile& device) {
+  if (device.grid_sync || config.grid_sync != GridSync::Automatic ||
+      !needs_grid_sync_form(program, config)) {
+    return false;
+  }
+  return std::ranges::any_of(program.exprs(),
+                             [&](const ir::Expr& expr) { return is_fixed_input(program, expr); });
 }
 
 bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
@@ -248,14 +313,19 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
         fmt::format("The grid cannot run as one workgroup: {}.", obstacle),
         "ask for the resident form, or leave the form to the backend.", program.name()));
   }
-  if (obstacle.empty() && has_many_barriers(program)) {
+  if (!obstacle.empty()) {
+    return RouteChoice{Route::Resident,
+                       fmt::format("Buffers stay on the device; not one workgroup: {}.", obstacle)};
+  }
+  if (has_many_barriers(program)) {
     return RouteChoice{
         Route::Resident,
         "So many grid barriers in one kernel would take the driver long to compile."};
   }
-  if (!obstacle.empty()) {
+  if (has_too_many_buffers(program, config, grid, device)) {
     return RouteChoice{Route::Resident,
-                       fmt::format("Buffers stay on the device; not one workgroup: {}.", obstacle)};
+                       "One kernel would have more storage buffers than the device allows; each "
+                       "segment has fewer."};
   }
   const Budget budget = loop_budget(program, config, grid, device, facts);
   if (budget == Budget::IsTooSmall || (budget == Budget::MayNotSuffice && !facts.can_try)) {
@@ -263,14 +333,11 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
                        "One workgroup could exceed the driver's loop budget; each segment starts "
                        "with a fresh one."};
   }
-  if (budget == Budget::MayNotSuffice) {
-    return RouteChoice{Route::OneWorkgroup,
-                       "The whole grid fits one workgroup, whose barriers are native; should its "
-                       "loops exceed the driver's budget, it runs again in segments.",
-                       /*is_attempt=*/true};
-  }
-  return RouteChoice{Route::OneWorkgroup,
-                     "The whole grid fits one workgroup, whose barriers are native."};
+  return cheaper_form(
+      estimate_forms(
+          program, config, grid, device,
+          {.lengths = facts.lengths, .contents = facts.contents, .has_int64 = device.int64}),
+      budget == Budget::MayNotSuffice);
 }
 
 }  // namespace felsite::dispatch

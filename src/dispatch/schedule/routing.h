@@ -2,9 +2,11 @@
 // iterations run.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
+#include "dispatch/cost/cost_model.h"
 #include "felsite/backend.h"
 #include "felsite/grid_sync.h"
 
@@ -25,11 +27,16 @@ struct RouteChoice {
   // One workgroup was chosen although its loops may exceed the driver's budget. If they do, which
   // is an error, the dispatch has to run again in segments, each with a fresh budget.
   bool is_attempt = false;
+  // What the forms on the device would cost; absent where there is nothing to choose between.
+  std::optional<FormEstimates> estimates{};
 };
 
 struct RouteFacts {
   std::span<const std::uint64_t> lengths{};  // elements by BufferId; empty: unknown
-  bool can_try = false;                      // its inputs are still there after an error
+  // Bytes by BufferId of inputs; empty where they are not known. Only the choice of the form may
+  // depend on them, because a schedule runs again with other bytes.
+  std::span<const ByteSpan> contents{};
+  bool can_try = false;  // its inputs are still there after an error
 };
 
 // The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
@@ -44,15 +51,16 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
                                                      const DispatchConfig& config,
                                                      const DeviceProfile& device);
 
+// Whether the choice may depend on RouteFacts::contents.
+bool route_depends_on_contents(const ir::Program& program, const DispatchConfig& config,
+                               const DeviceProfile& device);
+
 // Whether a program is more than one kernel, or one kernel more than once.
 bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& config);
 
 // Whether a kernel that runs its iterations itself can detect changes: stores report them, or all
 // invocations compare values, which requires that equal values are equal bytes.
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
-
-// The storage buffers that an iteration may change, sorted.
-std::vector<ir::BufferId> changed_buffers(const ir::Program& program);
 
 // The host runs the segments: it was asked for, or is the only possible form.
 bool is_host_split(const ir::Program& program, const DispatchConfig& config);

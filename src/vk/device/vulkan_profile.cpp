@@ -3,13 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
 
+#include "vk/plan/device_prices.h"
 #include "vk/plan/quirks.h"
 
 namespace felsite::vk {
 
 using codegen::Capabilities;
 using codegen::Feature;
+
+namespace {
+
+// Of this process.
+HostThreads host_threads() {
+  HostThreads host{.cores = std::max(std::thread::hardware_concurrency(), 1u)};
+  const char* const text = std::getenv("LP_NUM_THREADS");
+  if (text == nullptr) return host;
+  const std::string_view value(text);
+  std::uint32_t threads = 0;
+  const auto read = std::from_chars(value.data(), value.data() + value.size(), threads);
+  if (read.ec == std::errc() && read.ptr == value.data() + value.size()) host.llvmpipe = threads;
+  return host;
+}
+
+}  // namespace
 
 DeviceProfile profile_of(const Device& device) {
   const DeviceSnapshot& snapshot = device.snapshot();
@@ -31,6 +52,7 @@ DeviceProfile profile_of(const Device& device) {
   profile.storage_offset_alignment = snapshot.limits.storage_buffer_alignment;
   profile.max_workgroup_invocations = mask.limits.workgroup_invocations;
   profile.subgroup_size = mask.subgroup_size;
+  profile.max_storage_buffers = mask.limits.storage_buffers;
   profile.loop_budget = mask.loop_budget;
   profile.max_storage_buffer_bytes =
       std::min(snapshot.limits.storage_buffer_range, snapshot.limits.allocation_bytes);
@@ -38,6 +60,9 @@ DeviceProfile profile_of(const Device& device) {
     profile.memory_bytes = std::max(profile.memory_bytes, heap.bytes);
   }
   profile.shared_memory_bytes = mask.limits.shared_bytes;
+  const DeviceCosts costs = costs_of(snapshot, host_threads());
+  profile.compute_units = costs.compute_units;
+  profile.prices = costs.prices;
   profile.timing_quality = device.timestamp_bits() != 0 ? "device timestamps" : "host clock";
   note_quirks(snapshot, profile);
   profile.emulations.emplace_back(

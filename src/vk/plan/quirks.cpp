@@ -34,10 +34,6 @@ bool has_loop_limiter(const DeviceSnapshot& device) {
   return is_lavapipe(device) && major_of("Mesa ", device).value_or(0) < 25;
 }
 
-bool pushes_slowly(const DeviceSnapshot& device) {
-  return is_lavapipe(device) && major_of("Mesa ", device).value_or(0) >= 25;
-}
-
 bool may_abort_with_avx512(const DeviceSnapshot& device) {
   return is_lavapipe(device) && major_of("LLVM ", device).value_or(0) >= 19;
 }
@@ -74,7 +70,7 @@ constexpr std::array kQuirks{
     Quirk{"lavapipe-push-descriptors",
           "Replaying a command buffer with pushed descriptors takes 12 us more than with a "
           "descriptor set. Measured: 25.0.7 does so, 22.3.6 does not.",
-          pushes_slowly, change_nothing, RuntimeFeature::PushDescriptors},
+          is_lavapipe_25, change_nothing, RuntimeFeature::PushDescriptors},
     Quirk{"lavapipe-llvm-avx512",
           "LLVM 19 ends the process (\"Cannot emit physreg copy instruction\") while it compiles "
           "some large kernels for processors with AVX-512. Nothing here can avoid that; "
@@ -97,6 +93,10 @@ constexpr std::array kQuirks{
 }  // namespace
 
 std::span<const Quirk> quirks() { return kQuirks; }
+
+bool is_lavapipe_25(const DeviceSnapshot& device) {
+  return is_lavapipe(device) && major_of("Mesa ", device).value_or(0) >= 25;
+}
 
 void note_quirks(const DeviceSnapshot& device, DeviceProfile& profile) {
   for (const Quirk& quirk : quirks()) {

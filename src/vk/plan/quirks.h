@@ -25,6 +25,8 @@ struct Quirk {
 };
 
 std::span<const Quirk> quirks();
+// Mesa's software device from release 25 on.
+bool is_lavapipe_25(const DeviceSnapshot& device);
 // Adds the quirks of this driver to the profile, and clears what they deny.
 void note_quirks(const DeviceSnapshot& device, DeviceProfile& profile);
 
