@@ -97,7 +97,9 @@ class Backend {
                                          std::vector<Bytes>& outputs,
                                          const SubmissionConfig& config = {});
   // The same without waiting: the uploads are read before it returns, errors of the caller are its
-  // own, and what goes wrong while it runs is one of the wait, which also fills the reads.
+  // own, and what goes wrong while it runs is one of the wait, which also fills the reads. Until
+  // then nothing else may use its buffers: in place, uploads land at the start and reads at the
+  // wait, whatever else is under way.
   Result<std::unique_ptr<PendingDispatch>> submit_resident_async(
       const ResidentSubmission& submission, const SubmissionConfig& config = {});
   Result<std::unique_ptr<RecordedSequence>> record_resident(const ResidentSubmission& submission,

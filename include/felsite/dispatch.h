@@ -69,9 +69,9 @@ struct DispatchTiming {
   std::optional<std::uint64_t> enqueue_ns{};  // until the work was submitted
   std::optional<std::uint64_t> wait_ns{};     // from the submission until the work was done
   // One entry for each step of a profiled submission, in order: the prefix, the repeated steps, the
-  // steps of the blocks. A step that runs a fixed number of times has the time of its last run, one
-  // of a block that converges the sum of all its runs. For one program with grid barriers or
-  // iterations: one entry for each segment, the sum of all its runs.
+  // steps of the blocks. A step that runs a fixed number of times has the time of its last run; one
+  // of a block that converges, or that the host repeats, the sum of all its runs. For one program
+  // with grid barriers or iterations: one entry for each segment, the sum of all its runs.
   std::vector<std::uint64_t> step_device_ns{};
   std::uint32_t iterations_run = 0;
   bool converged = false;

@@ -384,3 +384,61 @@ TEST_CASE(
     must(tested().submit_resident({.blocks = {&block, 1}}, nothing));
   }
 }
+
+TEST_CASE("blocks: fills and uploads come once, also before steps that the host repeats") {
+  const OnDevice trips(Words{2});
+  const OnDevice x(Words(16, 77));
+  const OnDevice n(Words{0});
+  const Bytes zero = bytes_of(Words{0});
+  const Bytes first = bytes_of(Words{5});
+  const ResidentStep loops = step(kLoop, {trips.handle(), x.handle()});
+  const std::vector<ResidentStep> steps{loops, step(kCount, {n.handle()})};
+  const ResidentFill fill{.buffer = x.handle()};
+  const std::vector<ResidentUpload> uploads{{.buffer = n.handle(), .bytes = zero},
+                                            {.buffer = x.handle(), .bytes = first}};
+  const std::vector<ResidentRange> reads{{x.handle()}, {n.handle()}};
+  for (const bool converges : {false, true}) {
+    CAPTURE(converges);
+    const ResidentBlock block{
+        .steps = steps, .repeat = converges ? Repeat::until_zero(n.handle(), 3) : Repeat::times(3)};
+    std::vector<Bytes> slots;
+    const ResidentSubmission submission{
+        .fills = {&fill, 1}, .uploads = uploads, .reads = reads, .blocks = {&block, 1}};
+    const auto check = [&] {
+      CHECK(words_of(slots[0]) == reached(16, 6));
+      CHECK(words_of(slots[1]) == Words{converges ? 1u : 3u});
+    };
+    must(tested().submit_resident(submission, slots));
+    check();
+    must(must(tested().submit_resident_async(submission))->wait_into(slots));
+    check();
+    const auto recorded = must(tested().record_resident(submission));
+    for (int run = 0; run < 2; ++run) {
+      must(recorded->run_into(slots));
+      check();
+    }
+  }
+}
+
+TEST_CASE("blocks: a trap in a program with grid barriers names the program of the caller") {
+  const OnDevice y(Words{7, 0});
+  const ResidentStep traps = step(
+      "program sum_or_trap workgroup(1) { readwrite y: u32[2]; let v = y[0]; gridsync;"
+      " if v == 7 { trap(v, seven); } y[1] = v; }",
+      {y.handle()});
+  std::vector<Bytes> nothing;
+  const ResidentBlock block{.steps = {&traps, 1}, .repeat = Repeat::until_unchanged(3)};
+  for (const ResidentSubmission& submission :
+       {ResidentSubmission{.prefix = {&traps, 1}}, ResidentSubmission{.blocks = {&block, 1}}}) {
+    const auto recorded = must(tested().record_resident(submission));
+    for (const Error& error :
+         {error_of(tested().submit_resident(submission, nothing)),
+          error_of(must(tested().submit_resident_async(submission))->wait_into(nothing)),
+          error_of(recorded->run_into(nothing)),
+          error_of(must(recorded->start())->wait_into(nothing))}) {
+      CHECK(error.code == ErrorCode::Trapped);
+      CHECK(error.context.program == "sum_or_trap");
+      CHECK(error.context.step == 0);
+    }
+  }
+}

@@ -165,3 +165,29 @@ TEST_CASE("pending submissions do not keep their backend from closing") {
   CHECK(code_of(recorded->start()) == ErrorCode::DispatchFailed);
   backend.reset();
 }
+
+TEST_CASE("lent bytes: what else a lent resource says does not count") {
+  const OnDevice y(Words{1, 2});
+  const Bytes one = bytes_of(Words{10, 20});
+  ResidentResource lent = ResidentResource::of(one);
+  lent.buffer = y.handle();
+  const ResidentStep add = step(kAdd, {lent, y.handle()});
+  std::vector<Bytes> nothing;
+  must(tested().submit_resident({.prefix = {&add, 1}}, nothing));
+  CHECK(y.words() == Words{11, 22});
+}
+
+TEST_CASE("a recording whose run was dropped before its end does not run again") {
+  // Long enough that nobody sees its end; a drop of one that has ended may leave it usable.
+  const OnDevice y(Words(64));
+  const ResidentStep slow = step(
+      "program slow workgroup(64) { readwrite y: u32[]; let s = y[local.x];"
+      " loop k in 0..200000 { s = s * 1664525 + 1013904223; } y[local.x] = s; }",
+      {y.handle()});
+  const auto recorded = must(tested().record_resident({.repeated = {&slow, 1}, .count = 20}));
+  static_cast<void>(must(recorded->start()));
+  std::vector<Bytes> nothing;
+  CHECK(code_of(recorded->run_into(nothing)) == ErrorCode::DispatchFailed);
+  must(tested().flush());
+  CHECK(code_of(recorded->run_into(nothing)) == ErrorCode::DispatchFailed);
+}

@@ -119,8 +119,12 @@ TEST_CASE("stages: a walk ends one, and the host repeats what contains it") {
   CHECK(stages({{{kWalk, kWalk}, {}}}) == "stage 0: 0, then a walk; stage 1: 0, then a walk");
   CHECK(stages({{{kGrow}, {}}, {{kGrow, kWalk}, {Kind::Times, 7}}, {{kGrow}, {}}}) ==
         "stage 0: 1; stage 1: 1, then a walk; stage 2: 1; loop over 1 to 1, at most 7 times");
-  CHECK(stages({{{kWalk, kGrow}, {Kind::UntilFlag, 9}}}, profile_for_schedules(), true) ==
-        "stage 0: 1, then a walk; stage 1: 2; loop over 0 to 1, at most 9 times, looks");
+  CHECK(
+      stages({{{kWalk, kGrow}, {Kind::UntilFlag, 9}}}, profile_for_schedules(), true) ==
+      "stage 0: 0; stage 1: 1, then a walk; stage 2: 2; loop over 1 to 2, at most 9 times, looks");
+  // Fills and uploads come before, in a stage that does not repeat.
+  CHECK(stages({{{kWalk}, {Kind::Times, 3}}}) ==
+        "stage 0: 0; stage 1: 0, then a walk; loop over 1 to 1, at most 3 times");
   // The state before is kept for all iterations, and so it belongs to no stage.
   CHECK(stages({{{kWalk}, {Kind::UntilUnchanged, 9}}}) ==
         "stage 0: 1; stage 1: 0, then a walk; stage 2: 1; loop over 1 to 2, at most 9 times, looks"

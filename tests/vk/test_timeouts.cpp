@@ -182,6 +182,30 @@ TEST_CASE("bytes that are uploaded after a timeout come behind the work that goe
   }
 }
 
+TEST_CASE("a start that has to wait for work that was given up says so at the wait") {
+  const auto backend = open_backend();
+  const std::uint32_t groups = too_many_groups(*backend);
+  const auto buffers = must(backend->allocate_resident_many(std::array{4ul, 4ul}));
+  const ResidentStep slow{
+      .program = slow_program(), .resources = buffers, .grid_override = {{groups, 1, 1}}};
+  const Bytes zero(4);
+  const ResidentUpload upload{.buffer = buffers[0], .bytes = zero};
+  const ResidentSubmission submission{.uploads = {&upload, 1}};
+  const auto recorded = must(backend->record_resident(submission, {.timeout = kTimeout}));
+  static_cast<void>(must(backend->submit_resident_async({.prefix = {&slow, 1}})));  // given up
+  std::vector<Bytes> nothing;
+  // Where the memory is not in place, nothing has to wait.
+  const auto is_fine = [](const auto& done) {
+    return done.has_value() || done.error().code == ErrorCode::Timeout;
+  };
+  CHECK(is_fine(must(recorded->start())->wait_into(nothing)));
+  CHECK(is_fine(
+      must(backend->submit_resident_async(submission, {.timeout = kTimeout}))->wait_into(nothing)));
+  must(backend->flush());
+  must(must(backend->submit_resident_async(submission))->wait_into(nothing));
+  CHECK(still_works(*backend));
+}
+
 TEST_CASE("a block that would run for days says so in time, and is not all submitted") {
   for (const char* const mask : {"", "-timeline_semaphores"}) {
     CAPTURE(mask);

@@ -255,7 +255,8 @@ Result<void> check_aliasing(const ir::Program& program, std::span<const Resident
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (!may_change(program.buffer(order[i]))) continue;
     for (std::size_t other = 0; other < ranges.size(); ++other) {
-      if (other == i || !(resources[other].buffer == resources[i].buffer)) continue;
+      if (other == i || resources[other].bytes) continue;
+      if (!(resources[other].buffer == resources[i].buffer)) continue;
       const ByteRange& a = ranges[i];
       const ByteRange& b = ranges[other];
       const std::uint64_t begin = std::max(a.offset, b.offset);

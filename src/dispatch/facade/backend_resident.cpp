@@ -39,6 +39,18 @@ Result<std::shared_ptr<Recorded>> take_or_record(
   });
 }
 
+// The programs of all steps, in the order in which errors number them.
+std::vector<ir::Program> programs_of(const ResidentSubmission& submission) {
+  std::vector<ir::Program> programs;
+  const auto add = [&](std::span<const ResidentStep> steps) {
+    for (const ResidentStep& step : steps) programs.push_back(step.program);
+  };
+  add(submission.prefix);
+  add(submission.repeated);
+  for (const ResidentBlock& block : submission.blocks) add(block.steps);
+  return programs;
+}
+
 // As DispatchTiming::iterations_run has them.
 std::uint32_t iterations_of(const ResidentSubmission& submission) {
   return submission.repeated.empty() ? 1 : submission.count;
@@ -84,7 +96,8 @@ std::vector<ResidentHandle> handles_of(const ResidentSubmission& submission) {
 
 // A recording that a caller holds.
 struct HeldRecording final : Held {
-  std::mutex mutex;
+  // A start that fails gives the recording back while it is held.
+  std::recursive_mutex mutex;
   SharedDevice open;  // declared before the recording, which needs it until it is destroyed
   std::shared_ptr<Recorded> recorded;
   bool is_pending = false;              // a run was started that nobody has waited for
@@ -131,7 +144,8 @@ class Sequence final : public RecordedSequence {
         config_(std::move(config)),
         uploads_(submission.uploads.begin(), submission.uploads.end()),
         lent_(lent_bytes(submission)),
-        iterations_(iterations_of(submission)) {
+        iterations_(iterations_of(submission)),
+        programs_(programs_of(submission)) {
     held_->handles = handles_of(submission);
     held_->open = std::move(open);
     held_->recorded = std::move(recorded);
@@ -173,7 +187,7 @@ class Sequence final : public RecordedSequence {
   Result<void> check(const SharedDevice& now) {
     if (held_->is_pending) {
       return std::unexpected(base::dispatch_failed("An earlier run of the recording is under way.",
-                                                   "wait for it, or drop it."));
+                                                   "wait for it, or record the sequence again."));
     }
     FELSITE_CHECK(held_->check_handles(now.get()));
     if (held_->recorded != nullptr) return {};
@@ -207,7 +221,7 @@ class Sequence final : public RecordedSequence {
     const std::span<const ByteSpan> now_lent = lent.empty() ? lent_ : lent;
     bytes.insert(bytes.end(), now_lent.begin(), now_lent.end());
     return SubmissionRun::start(now, std::move(held_->recorded), bytes, config_.timeout,
-                                iterations_, std::move(give_back));
+                                {iterations_, programs_}, std::move(give_back));
   }
 
   const BackendLink<BackendCore> link_;
@@ -216,6 +230,7 @@ class Sequence final : public RecordedSequence {
   const std::vector<ResidentUpload> uploads_;
   const std::vector<ByteSpan> lent_;
   const std::uint32_t iterations_;
+  const std::vector<ir::Program> programs_;
 };
 
 // A submission that was not recorded by the caller: it takes its recording out of the pool, and
@@ -232,7 +247,8 @@ Result<SubmissionRun> start_submission(BackendCore& core, const SharedDevice& op
   for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
   std::ranges::copy(lent_bytes(submission), std::back_inserter(uploads));
   return SubmissionRun::start(open, std::move(recorded), uploads, config.timeout,
-                              iterations_of(submission), [open, key, removals](auto back) {
+                              {iterations_of(submission), programs_of(submission)},
+                              [open, key, removals](auto back) {
                                 release_recording(*open, key, std::move(back), removals);
                               });
 }
@@ -253,11 +269,11 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
                       return resolve_iterations(*open, step, config, grid);
                     }));
         const std::vector<ByteSpan> lent = lent_bytes({.prefix = {&step, 1}});
-        FELSITE_TRY(auto started,
-                    SubmissionRun::start(open, std::move(recorded), lent, config.timeout,
-                                         std::nullopt, [&](auto back) {
-                                           release_recording(*open, key, std::move(back), removals);
-                                         }));
+        FELSITE_TRY(auto started, SubmissionRun::start(open, std::move(recorded), lent,
+                                                       config.timeout, {}, [&](auto back) {
+                                                         release_recording(
+                                                             *open, key, std::move(back), removals);
+                                                       }));
         std::vector<Bytes> flag;  // see resolve_iterations
         auto ran = started.finish(flag, nullptr, Slots::Own);
         if (!ran) return ran;

@@ -26,17 +26,20 @@ constexpr std::ptrdiff_t kUnnamedBlocks = 2;
 Result<SubmissionRun> SubmissionRun::start(SharedDevice open, std::shared_ptr<Recorded> recorded,
                                            std::span<const ByteSpan> uploads,
                                            const std::optional<std::chrono::nanoseconds>& timeout,
-                                           std::optional<std::uint32_t> iterations,
-                                           GiveBack give_back) {
+                                           Steps steps, GiveBack give_back) {
   const base::Deadline deadline(timeout);
   SubmissionRun made(std::move(open), std::move(recorded), std::move(give_back),
                      timeout.value_or(kNoTimeout));
-  made.iterations_ = iterations;
+  made.steps_ = std::move(steps);
   if (!base::check_timeout(timeout)) return made;
   auto started = made.open_->service->start(made.recorded_, uploads, deadline.remaining());
   if (!started) {
     made.give_back(/*can_run_again=*/false);
-    return std::unexpected(std::move(started.error()));
+    if (started.error().code != ErrorCode::Timeout) {
+      return std::unexpected(std::move(started.error()));
+    }
+    made.failed_ = std::move(started.error());
+    return made;
   }
   made.run_ = std::move(*started);
   if (timeout) made.timeout_ = deadline.remaining();
@@ -65,21 +68,29 @@ SubmissionRun::~SubmissionRun() {
 
 Result<DispatchTiming> SubmissionRun::finish(std::vector<Bytes>& outputs,
                                              const base::StopFlag* stop, Slots slots) {
+  if (failed_) return std::unexpected(std::move(*failed_));
   if (run_ == nullptr) {
     give_back(/*can_run_again=*/true);
     return std::unexpected(open_->service->timeout_error());
   }
   // Also where the host runs out of memory, the recording must not be waited for again.
   auto timing = base::guarded([&] { return run_->wait(timeout_, stop); });
-  const bool can_run_again = !run_->was_given_up();
+  // A run that was dropped leaves its recording to nobody, on every device.
+  const bool can_run_again = !run_->was_given_up() && !base::reason_to_end({}, stop);
   run_.reset();
   Result<void> read;
   if (timing) read = base::guarded([&] { return read_all(*recorded_, outputs, slots); });
   give_back(can_run_again);
-  if (!timing) return timing;
+  if (!timing) {
+    Error& error = timing.error();
+    if (error.context.step && *error.context.step < steps_.programs.size()) {
+      base::set_if_possible(error.context.program, steps_.programs[*error.context.step].name());
+    }
+    return timing;
+  }
   if (!read) return std::unexpected(std::move(read.error()));
-  if (iterations_) {
-    timing->iterations_run = *iterations_;
+  if (steps_.iterations) {
+    timing->iterations_run = *steps_.iterations;
     timing->blocks.erase(timing->blocks.begin(), timing->blocks.begin() + kUnnamedBlocks);
   }
   return timing;

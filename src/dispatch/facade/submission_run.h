@@ -13,12 +13,17 @@ class SubmissionRun {
   // Where the recording goes when it can run again; null if it cannot.
   using GiveBack = std::function<void(std::shared_ptr<Recorded>)>;
 
-  // The uploads are read before it returns. A timeout of no time starts nothing, and `finish` says
-  // so. `iterations`: of the repeated steps; absent for one program, which tells its own.
+  // What is told of the steps of a submission; nothing of one program, which tells its own.
+  struct Steps {
+    std::optional<std::uint32_t> iterations{};  // of the repeated ones
+    std::vector<ir::Program> programs{};        // for errors
+  };
+  // The uploads are read before it returns. Every timeout is found by `finish`, also one of no
+  // time, with which nothing starts.
   static Result<SubmissionRun> start(SharedDevice open, std::shared_ptr<Recorded> recorded,
                                      std::span<const ByteSpan> uploads,
                                      const std::optional<std::chrono::nanoseconds>& timeout,
-                                     std::optional<std::uint32_t> iterations, GiveBack give_back);
+                                     Steps steps, GiveBack give_back);
   SubmissionRun(SubmissionRun&&) noexcept = default;
   SubmissionRun& operator=(SubmissionRun&&) = delete;
   ~SubmissionRun();
@@ -40,7 +45,8 @@ class SubmissionRun {
   std::shared_ptr<Recorded> recorded_;
   GiveBack give_back_;
   std::chrono::nanoseconds timeout_;
-  std::optional<std::uint32_t> iterations_;
+  Steps steps_;
+  std::optional<Error> failed_;  // a timeout of the start
   std::unique_ptr<Run> run_;
 };
 

@@ -162,6 +162,8 @@ class Submissions {
 
   Result<void> add(SubmittedBlock& block, std::uint32_t number) {
     if (block.steps.empty() || block.repeat.bound == 0) return {};
+    zeros_.reset();
+    flag_copy_.reset();
     if (std::ranges::any_of(block.steps, is_walk)) return add_with_walks(block, number);
     if (block.repeat.converges()) return add_converging(block, number);
     if (block.repeat.bound == 1) {
@@ -180,7 +182,11 @@ class Submissions {
   }
 
  private:
-  void open_stage() { stage_.emplace(device_, memory_); }
+  void open_stage() {
+    stage_.emplace(device_, memory_);
+    zeros_.reset();
+    flag_copy_.reset();
+  }
   void next_stage() {
     made_.stages.push_back(stage_->finish());
     open_stage();
@@ -244,7 +250,8 @@ class Submissions {
         stage_->out().prefix.push_back(std::move(state));
       }
     }
-    if (!stage_->is_empty()) next_stage();
+    // The first stage of all also has the fills and uploads, which do not repeat.
+    if (!stage_->is_empty() || made_.stages.empty()) next_stage();
     loop.first = static_cast<std::uint32_t>(made_.stages.size());
     if (block.flag) FELSITE_CHECK(add_clear(*block.flag, stage_at_prefix().out().prefix));
     add_steps(block.steps);
@@ -326,9 +333,11 @@ class Submissions {
 
   Result<void> add_clear(const BufferRef& words, std::vector<ScheduledStep>& to) {
     if (!can_be_bound(words)) {
-      const BufferRef zeros = stage_->add_buffer(PlannedBuffer::Kind::Control, words.bytes, "zeros",
-                                                 std::vector<std::uint32_t>(words.bytes / 4));
-      return add_copy(zeros, words, to);
+      if (!zeros_) {
+        zeros_ = stage_->add_buffer(PlannedBuffer::Kind::Control, words.bytes, "zeros",
+                                    std::vector<std::uint32_t>(words.bytes / 4));
+      }
+      return add_copy(*zeros_, words, to);
     }
     FELSITE_TRY(auto step, stage_->runtime_step(GridKernel::Clear, {words}, words.bytes / 4));
     to.push_back(std::move(step));
@@ -337,9 +346,11 @@ class Submissions {
   Result<void> add_any(const BufferRef& words, const BufferRef& changed,
                        std::vector<ScheduledStep>& to) {
     if (!can_be_bound(words)) {
-      const BufferRef copy = stage_->add_buffer(PlannedBuffer::Kind::Device, words.bytes, "flag");
-      FELSITE_CHECK(add_copy(words, copy, to));
-      return add_any(copy, changed, to);
+      if (!flag_copy_) {
+        flag_copy_ = stage_->add_buffer(PlannedBuffer::Kind::Device, words.bytes, "flag");
+      }
+      FELSITE_CHECK(add_copy(words, *flag_copy_, to));
+      return add_any(*flag_copy_, changed, to);
     }
     FELSITE_TRY(auto step,
                 stage_->runtime_step(GridKernel::Any, {words, changed}, words.bytes / 4));
@@ -365,6 +376,9 @@ class Submissions {
   const DeviceProfile& device_;
   std::vector<PlannedBuffer> memory_;  // of the caller, then what stages share
   std::optional<StageWriter> stage_;
+  // Of the block and the stage: for a flag that cannot be bound where it is.
+  std::optional<BufferRef> zeros_;
+  std::optional<BufferRef> flag_copy_;
   SubmissionSchedule made_;
 };
 

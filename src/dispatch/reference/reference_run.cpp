@@ -41,7 +41,9 @@ class StepRun {
       outcome.converged =
           (rule_.compares && state_is_as_saved()) || (rule_.flag && flag_is_clear());
     }
-    if (!needs_grid_sync_form(step_.program, step_.config)) return outcome;
+    if (!context_.counts_iterations || !needs_grid_sync_form(step_.program, step_.config)) {
+      return outcome;
+    }
     count(Counter::IterationsRun, outcome.iterations);
     if (outcome.converged) count(Counter::IterationsSkipped, rule_.bound - outcome.iterations);
     return outcome;

@@ -16,6 +16,7 @@ void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
 struct ReferenceContext {
   reference::RunOptions options;
   reference::OutOfBounds out_of_bounds;
+  bool counts_iterations = true;  // not those of the steps of a submission
 };
 
 struct ReferenceOutcome {

@@ -325,6 +325,7 @@ Result<DispatchTiming> ReferenceService::run(const Submission& submission,
   context.options.reference = options_;
   context.options.deadline = deadline;
   context.options.stop = stop;
+  context.counts_iterations = submission.is_one_program;
   DispatchTiming timing{.iterations_run = 1, .blocks = submission.block_timings};
   auto done = submission.is_one_program ? run_program(submission.blocks.front(), context, timing)
                                         : run_blocks(submission.blocks, context, timing);
