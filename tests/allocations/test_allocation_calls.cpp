@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "allocations/allocation_faults.h"
+#include "faults/fault_walk.h"
 #include "faults/scenario_support.h"
 #include "felsite/builder.h"
 #include "felsite/explain.h"
@@ -138,7 +139,9 @@ TEST_CASE("every allocation of the calls that need no backend fails once") {
     const long count = host_memory::end();
     total += count;
     CHECK(count > 0);
-    for (long i = 0; i < count; ++i) {
+    // A sanitizer needs not see each of thousands in one call, and takes half an hour for them.
+    const long step = is_sparing() && count > 1000 ? 11 : 1;
+    for (long i = 0; i < count; i += step) {
       for (const bool stays : {false, true}) {
         CAPTURE(i);
         CAPTURE(stays);
@@ -148,7 +151,8 @@ TEST_CASE("every allocation of the calls that need no backend fails once") {
       }
     }
     CHECK(make_short(call, {}).good);
-    MESSAGE(fmt::format("{}: {} allocations failed", call.name, count));
+    MESSAGE(fmt::format("{}: each {} of {} allocations failed", call.name,
+                        step == 1 ? "one" : fmt::format("{}th", step), count));
   }
   MESSAGE(fmt::format("calls without a backend: {} allocations failed", total));
 }
