@@ -149,12 +149,12 @@ struct SubmissionConfig {
   std::string label{};
 };
 
+class PendingDispatch;
+
 // A submission that is recorded once. Running it again records nothing, allocates nothing, and
 // costs the host the same however many steps it has. The buffers must be alive at each run.
 // Thread-safe; concurrent runs serialize. It may outlive its backend: once the backend is shut down
 // or destroyed, even by another thread during a run, a run is DispatchFailed.
-class PendingDispatch;
-
 class RecordedSequence {
  public:
   virtual ~RecordedSequence() = default;

@@ -143,3 +143,14 @@ TEST_CASE("a grid from a resident buffer, for a program with grid barriers") {
   must(tested().dispatch_resident(sums, resources, twice));
   CHECK(o.words() == Words{16, 64 + 128});
 }
+
+TEST_CASE("a program whose grid would be read before it is known to be valid is refused") {
+  const ir::Program late = parsed(
+      "program late workgroup(2) { readonly g: u32[3]; readwrite o: u32[2]; o[0] = 1; gridsync;"
+      " indirect_dispatch(g[0]); }");
+  const OnDevice g(Words{1, 1, 1});
+  const OnDevice o(Words{0, 0});
+  const std::vector<ResidentHandle> resources{g.handle(), o.handle()};
+  CHECK(code_of(tested().dispatch_resident(late, resources)) == ErrorCode::InvalidProgram);
+  CHECK(code_of(tested().dispatch_resident(ir::Program(), resources)) == ErrorCode::InvalidProgram);
+}

@@ -161,6 +161,38 @@ Result<void> submissions(Backend& backend) {
   return expect(words_of(outputs[0]) == Words{71, 72, 73, 74});
 }
 
+// Several recordings in one submission: iterations that converge, and steps that the host repeats,
+// since only the device knows how often their loop goes round.
+Result<void> blocks(Backend& backend) {
+  static const ir::Program up = program_of(
+      "program up workgroup(1) { readonly by: u32[1]; readwrite n: u32[1];"
+      " n[0] = min(n[0] + by[0], 5); }");
+  static const ir::Program round = program_of(
+      "program round workgroup(2) { readonly n: u32[1]; readwrite x: u32[2]; let end = n[0];"
+      " loop k in 0..end { let other = x[1 - invocation.x]; gridsync;"
+      " x[invocation.x] = other + 1; gridsync; } }");
+  Buffers buffers(backend);
+  if (auto done = buffers.allocate({4, 8}); !done) return done;
+  const Bytes by = bytes_of(Words{2});
+  const std::array fills{ResidentFill{.buffer = buffers[0]}, ResidentFill{.buffer = buffers[1]}};
+  const ResidentStep ups{.program = up, .resources = {ResidentResource::of(by), buffers[0]}};
+  const ResidentStep rounds{.program = round, .resources = {buffers[0], buffers[1]}};
+  const std::array all{ResidentBlock{.steps = {&ups, 1}, .repeat = Repeat::until_unchanged(9)},
+                       ResidentBlock{.steps = {&rounds, 1}, .repeat = Repeat::times(2)}};
+  const std::array reads{ResidentRange{.buffer = buffers[1]}};
+  const ResidentSubmission submission{.fills = fills, .reads = reads, .blocks = all};
+  std::vector<Bytes> outputs;
+  if (auto done = backend.submit_resident(submission, outputs); !done)
+    return plain(std::move(done));
+  if (auto right = expect(words_of(outputs[0]) == Words{10, 10}); !right) return right;
+  auto recorded = backend.record_resident(submission);
+  if (!recorded) return plain(std::move(recorded));
+  auto started = (*recorded)->start();
+  if (!started) return plain(std::move(started));
+  if (auto done = (*started)->wait_into(outputs); !done) return plain(std::move(done));
+  return expect(words_of(outputs[0]) == Words{10, 10});
+}
+
 Result<void> indirect(Backend& backend) {
   static const ir::Program program = program_of(
       "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[1];"
@@ -329,6 +361,7 @@ std::vector<Scenario> scenarios() {
       {.name = "large transfers", .run = large_transfers, .needs_device = true},
       {"device buffers", device_buffers},
       {.name = "submissions", .run = submissions, .takes_long = true},
+      {.name = "blocks", .run = blocks, .takes_long = true},
       {"indirect", indirect},
       {.name = "watched", .run = watched, .needs_device = true, .takes_long = true},
       {"static uploads", static_uploads},

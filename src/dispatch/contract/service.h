@@ -99,7 +99,7 @@ struct Submission {
   std::vector<PlacedStage> stages{};
   std::vector<HostLoop> loops{};
   std::vector<PlacedBlock> blocks{};
-  // What each block does, as far as that is known beforehand; a run tells the rest.
+  // What each block does, as far as that is known beforehand; a run fills in the rest.
   std::vector<BlockTiming> block_timings{};
   std::uint32_t step_count = 0;  // the caller's
   std::vector<MemoryRange> reads{};
@@ -188,7 +188,8 @@ class Service {
   virtual Result<SharedCompiledKernel> compile(const codegen::Segment& segment) = 0;
   // An owner of the kernels that are compiled within its scope; null where kernels have none.
   virtual std::unique_ptr<KernelOwner> new_owner() { return nullptr; }
-  // Before an owner is destroyed: drops each kernel that nobody else uses, and tells of it.
+  // Before an owner is destroyed: drops each kernel that nobody else uses, and calls `dropped` with
+  // it.
   using OnDropped = std::function<void(const CompiledKernel&)>;
   virtual void release(KernelOwner& /*owner*/, const OnDropped& /*dropped*/) {}
 

@@ -262,7 +262,7 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
   auto timing =
       core.call("dispatch_resident", [&](const SharedDevice& open) -> Result<DispatchTiming> {
         const ResidentStep step = step_of(program, resources, config);
-        FELSITE_TRY(const auto grid, read_grid(*open, step));
+        FELSITE_TRY(const auto grid, read_grid(*open, step, config));
         const ir::Fingerprint key = key_of(step, config, grid, config.profile || tracing());
         const std::uint64_t removals = open->buffers.removals();
         FELSITE_TRY(auto recorded, take_or_record(core, *open, key, config.timeout, [&] {

@@ -51,7 +51,7 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
 }
 
 // What was recorded for one form is not run for the other: so the form is part of the key, where
-// sizes alone do not tell it.
+// it does not follow from the sizes alone.
 Result<void> PlainDispatch::choose_form(std::span<const ByteSpan> inputs) {
   const DeviceProfile& device = open_->profile();
   if (!program_.step.grid ||

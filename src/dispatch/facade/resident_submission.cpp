@@ -243,11 +243,13 @@ Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submissio
   return resolved;
 }
 
-Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step) {
-  const ir::Program& program = step.program;
-  const ir::Facts& facts = program.facts();
+Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step,
+                                         const DispatchConfig& config) {
+  const ir::Facts& facts = step.program.facts();
   const bool is_cut = facts.has_grid_sync || facts.has_collectives;
   if (!facts.has_indirect_dispatch || !is_cut || open.profile().grid_sync) return std::nullopt;
+  // Only of a valid program it is known where the statement stands.
+  FELSITE_TRY(const auto program, prepare_program(open, step.program, config));
   const ir::BufferId words = program.node(program.entry().begin).ref;
   const std::vector<ir::BufferId> order = resource_order(program);
   const auto place = static_cast<std::size_t>(std::ranges::find(order, words) - order.begin());

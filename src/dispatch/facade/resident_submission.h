@@ -17,7 +17,8 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
                                       const std::optional<Extent3>& grid);
 // The grid that a program with grid barriers reads from a resource; absent for other programs. Its
 // segments need to know it, so the host waits for what was submitted before.
-Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step);
+Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step,
+                                         const DispatchConfig& config);
 Result<std::vector<MemoryRange>> resolve_uploads(OpenDevice& open,
                                                  std::span<const ResidentUpload> uploads);
 Result<std::vector<MemoryRange>> resolve_reads(OpenDevice& open,

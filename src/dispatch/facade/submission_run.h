@@ -13,10 +13,11 @@ class SubmissionRun {
   // Where the recording goes when it can run again; null if it cannot.
   using GiveBack = std::function<void(std::shared_ptr<Recorded>)>;
 
-  // What is told of the steps of a submission; nothing of one program, which tells its own.
+  // What a submission adds to the timing and the errors of its run. Empty for one program, whose
+  // run reports its own iterations.
   struct Steps {
-    std::optional<std::uint32_t> iterations{};  // of the repeated ones
-    std::vector<ir::Program> programs{};        // for errors
+    std::optional<std::uint32_t> iterations{};  // of the repeated steps
+    std::vector<ir::Program> programs{};        // by step
   };
   // The uploads are read before it returns. Every timeout is found by `finish`, also one of no
   // time, with which nothing starts.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/checked.h"
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
@@ -60,24 +59,17 @@ Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile
       request.program.name()));
 }
 
-// What the form itself takes; where the sum overflows, it is too much for any device.
+// What the form itself takes.
 Result<void> check_memory(const Schedule& schedule, const ScheduleRequest& request,
                           const DeviceProfile& device) {
-  std::optional<std::uint64_t> own = 0;
+  OwnMemory own;
   for (const PlannedBuffer& buffer : schedule.buffers) {
-    if (buffer.kind != PlannedBuffer::Kind::Caller && own) {
-      own = base::checked_sum({*own, buffer.bytes});
-    }
+    if (buffer.kind != PlannedBuffer::Kind::Caller) own.add(buffer);
   }
-  if (device.memory_bytes == 0 || (own && *own <= device.memory_bytes)) return {};
-  return std::unexpected(base::with_amounts(
-      base::out_of_memory(
-          fmt::format("Beside the program's own buffers Felsite needs {} to run it in the form "
-                      "`{}`; {} bytes are available.",
-                      base::bytes_text(own), to_string(schedule.route.route), device.memory_bytes),
-          "use smaller buffers or a smaller grid, or ask for the host split.",
-          request.program.name()),
-      own.value_or(UINT64_MAX), device.memory_bytes));
+  return own.check(device, "the program's own buffers",
+                   fmt::format("to run it in the form `{}`", to_string(schedule.route.route)),
+                   "use smaller buffers or a smaller grid, or ask for the host split.",
+                   request.program.name());
 }
 
 Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& device) {

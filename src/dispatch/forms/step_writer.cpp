@@ -1,6 +1,11 @@
 #include "dispatch/forms/step_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/checked.h"
+#include "base/errors.h"
 
 namespace felsite::dispatch {
 
@@ -88,6 +93,22 @@ std::vector<ScheduledStep> StepWriter::in_parts(const ScheduledStep& step) const
     parts.push_back(std::move(piece));
   }
   return parts;
+}
+
+void OwnMemory::add(const PlannedBuffer& buffer) {
+  if (bytes) bytes = base::checked_sum({*bytes, buffer.bytes});
+}
+
+Result<void> OwnMemory::check(const DeviceProfile& device, std::string_view others,
+                              std::string_view purpose, std::string fix,
+                              std::string_view program) const {
+  if (device.memory_bytes == 0 || (bytes && *bytes <= device.memory_bytes)) return {};
+  return std::unexpected(base::with_amounts(
+      base::out_of_memory(
+          fmt::format("Beside {} Felsite needs {} {}; {} bytes are available.", others,
+                      base::bytes_text(bytes), purpose, device.memory_bytes),
+          std::move(fix), program),
+      bytes.value_or(UINT64_MAX), device.memory_bytes));
 }
 
 }  // namespace felsite::dispatch

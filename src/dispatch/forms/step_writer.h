@@ -58,6 +58,16 @@ class StepWriter {
   std::vector<RuntimeKernel> runtime_kernels_;
 };
 
+// DeviceOutOfMemory where schedules need more for themselves than the device has. `own` is absent
+// where the sum overflows: that is too much for any device.
+//   "Beside `others` Felsite needs … `purpose`; … bytes are available."
+struct OwnMemory {
+  std::optional<std::uint64_t> bytes = 0;
+  void add(const PlannedBuffer& buffer);
+  Result<void> check(const DeviceProfile& device, std::string_view others, std::string_view purpose,
+                     std::string fix, std::string_view program) const;
+};
+
 // Steps that run only where a word is not zero.
 class Gates {
  public:

@@ -1,12 +1,8 @@
 #include "dispatch/forms/submission_schedule.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/align.h"
-#include "base/checked.h"
-#include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
 #include "dispatch/forms/converging_iterations.h"
@@ -304,27 +300,16 @@ class Submissions {
   SubmissionSchedule made_;
 };
 
-// What the stages take beside the caller's memory; where the sum overflows, it is too much for any
-// device.
+// What the stages take beside the caller's memory.
 Result<void> check_memory(const SubmissionSchedule& made, const DeviceProfile& device) {
-  std::optional<std::uint64_t> own = 0;
-  const auto add = [&](const PlannedBuffer& buffer) {
-    if (own) own = base::checked_sum({*own, buffer.bytes});
-  };
-  std::ranges::for_each(made.shared, add);
+  OwnMemory own;
+  for (const PlannedBuffer& buffer : made.shared) own.add(buffer);
   for (const SubmissionStage& stage : made.stages) {
-    const auto& buffers = stage.schedule.buffers;
-    std::for_each(buffers.begin() + static_cast<std::ptrdiff_t>(stage.memory_count), buffers.end(),
-                  add);
+    const std::span<const PlannedBuffer> buffers = stage.schedule.buffers;
+    for (const PlannedBuffer& buffer : buffers.subspan(stage.memory_count)) own.add(buffer);
   }
-  if (device.memory_bytes == 0 || (own && *own <= device.memory_bytes)) return {};
-  return std::unexpected(base::with_amounts(
-      base::out_of_memory(
-          fmt::format("Beside the buffers of its steps Felsite needs {} for the submission; {} "
-                      "bytes are available.",
-                      base::bytes_text(own), device.memory_bytes),
-          "use smaller buffers, or fewer steps with grid barriers in one submission."),
-      own.value_or(UINT64_MAX), device.memory_bytes));
+  return own.check(device, "the buffers of its steps", "for the submission",
+                   "use smaller buffers, or fewer steps with grid barriers in one submission.", {});
 }
 
 }  // namespace

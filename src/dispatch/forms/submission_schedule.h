@@ -31,7 +31,7 @@ struct SubmittedBlock {
   std::optional<BufferRef> flag{};  // words, cleared before each iteration
 };
 
-// What a block did is told by the outcome of a stage.
+// Where to read, after a stage has run, what a block did.
 struct BlockOutcome {
   static constexpr std::uint32_t kNoBlock = ir::kNone;  // it only counts launches
   std::uint32_t block = kNoBlock;
