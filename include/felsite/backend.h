@@ -60,8 +60,9 @@ class Backend {
   Result<void> prepare(const ir::Program& program, const DispatchConfig& config);
   Result<void> prepare(const ir::Program& program) { return prepare(program, {}); }
 
-  // The inputs are read before the call returns. What the caller did wrong is an error of the call;
-  // what goes wrong while it runs is one of the wait, and so is every timeout, even one of no time.
+  // The inputs are read before the call returns. What the caller did wrong, and DeviceOutOfMemory
+  // before the work has begun, are errors of the call; whatever goes wrong after that is one of the
+  // wait, and so is every timeout, even one of no time.
   Result<std::unique_ptr<PendingDispatch>> dispatch_borrowed_async(
       const ir::Program& program, std::span<const ByteSpan> inputs,
       const DispatchConfig& config = {});
@@ -96,8 +97,8 @@ class Backend {
   Result<DispatchTiming> submit_resident(const ResidentSubmission& submission,
                                          std::vector<Bytes>& outputs,
                                          const SubmissionConfig& config = {});
-  // The same without waiting: the uploads are read before it returns, errors of the caller are its
-  // own, and what goes wrong while it runs is one of the wait, which also fills the reads. Until
+  // The same without waiting: the uploads are read before it returns, errors come from it or from
+  // the wait as those of dispatch_borrowed_async, and the wait also fills the reads. Until
   // then nothing else may use its buffers: in place, uploads land at the start and reads at the
   // wait, whatever else is under way.
   Result<std::unique_ptr<PendingDispatch>> submit_resident_async(

@@ -165,8 +165,9 @@ class RecordedSequence {
                                           std::span<const ByteSpan> uploads = {},
                                           std::span<const ByteSpan> lent = {}) = 0;
   // The same without waiting. The bytes are read before it returns, and every error of the work is
-  // one of the wait. Until then another run is DispatchFailed. After a run that was dropped before
-  // its end the recording cannot run again.
+  // one of the wait, except DeviceOutOfMemory where it could not begin. Until then another run is
+  // DispatchFailed. After a run that was dropped before its end, or could not begin, the recording
+  // cannot run again.
   virtual Result<std::unique_ptr<PendingDispatch>> start(std::span<const ByteSpan> uploads = {},
                                                          std::span<const ByteSpan> lent = {}) = 0;
 };

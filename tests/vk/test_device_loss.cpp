@@ -422,6 +422,37 @@ TEST_CASE("wherever Vulkan says it, a loss is an error of that call") {
   }
 }
 
+TEST_CASE("a device that is lost at the start of asynchronous work is an error of the wait") {
+  for (const std::string mask : kLossMasks) {
+    CAPTURE(mask);
+    Holder holder(mask);
+    std::vector<Bytes> outputs;
+    const std::vector<std::function<Result<std::unique_ptr<PendingDispatch>>()>> starts{
+        [&] { return holder.backend->dispatch_async(add_one(), {holder.bytes}); },
+        [&] { return holder.backend->submit_resident_async({.prefix = holder.steps}); },
+        [&] { return holder.recorded->start(); }};
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      CAPTURE(i);
+      const ResidentHandle buffer = must(holder.backend->allocate_resident(4));
+      holder.steps = {{.program = add_one(), .resources = {buffer}}};
+      holder.recorded = must(holder.backend->record_resident({.prefix = holder.steps}));
+      next_loss = LostIn::Submit;
+      const auto pending = must(starts[i]());
+      CHECK(holder.backend->device_lost());
+      CHECK(pending->is_ready());
+      const Error error = error_of(pending->wait_into(outputs));
+      CHECK(error.code == ErrorCode::DeviceLost);
+      CHECK(!error.context.device.empty());
+      CHECK(code_of(pending->wait_into(outputs)) == ErrorCode::DispatchFailed);
+      // From now on the start itself says so.
+      CHECK(code_of(starts[i]()) == ErrorCode::DeviceLost);
+      holder.recover();
+      CHECK(still_works(*holder.backend));
+    }
+    CHECK(code_of(holder.recorded->start()) == ErrorCode::InvalidHandle);
+  }
+}
+
 TEST_CASE("a loss that is noticed by a look gives nobody wrong bytes") {
   for (const std::string mask : kLossMasks) {
     CAPTURE(mask);

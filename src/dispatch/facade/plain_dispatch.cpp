@@ -120,7 +120,12 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
   auto run = open_->service->start(recorded_, uploads, kNoTimeout);
   if (!run) {
     if (!is_pooled_) open_->service->wait_until_idle();  // a part of it may have been started
-    return std::unexpected(std::move(run.error()));
+    // Where memory is missing, the caller tries again without what is kept.
+    if (run.error().code == ErrorCode::DeviceOutOfMemory) {
+      return std::unexpected(std::move(run.error()));
+    }
+    failed_ = open_->noted(std::move(run.error()));
+    return {};
   }
   run_ = std::move(*run);
   for (const ByteSpan input : inputs) count(Counter::InputBytes, input.size());
@@ -222,7 +227,7 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs, Slots slot
 Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
                                              const base::StopFlag* stop, Slots slots) {
   Service& service = *open_->service;
-  if (run_ == nullptr) return std::unexpected(service.timeout_error());
+  if (run_ == nullptr) return std::unexpected(failed_ ? *failed_ : service.timeout_error());
   auto timing = run_->wait(program_.step.config.timeout.value_or(kNoTimeout), stop);
   const bool was_given_up = run_->was_given_up();
   run_.reset();

@@ -11,7 +11,8 @@ namespace felsite::dispatch {
 class PlainDispatch {
  public:
   // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
-  // is back. `program` as prepare_program gives it.
+  // is back. `program` as prepare_program gives it. The caller's errors and DeviceOutOfMemory come
+  // at once, all others from `finish`.
   static Result<PlainDispatch> start(std::shared_ptr<OpenDevice> open, ir::ValidProgram program,
                                      std::span<const ByteSpan> inputs, const DispatchConfig& config,
                                      bool may_borrow);
@@ -54,6 +55,7 @@ class PlainDispatch {
   std::shared_ptr<Recorded> recorded_;
   std::shared_ptr<const PlainShape> shape_;
   std::unique_ptr<Run> run_;
+  std::optional<Error> failed_;         // to start, which `finish` reports
   std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel does not use
 };
 

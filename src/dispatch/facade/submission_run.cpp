@@ -31,14 +31,16 @@ Result<SubmissionRun> SubmissionRun::start(SharedDevice open, std::shared_ptr<Re
   SubmissionRun made(std::move(open), std::move(recorded), std::move(give_back),
                      timeout.value_or(kNoTimeout));
   made.steps_ = std::move(steps);
-  if (!base::check_timeout(timeout)) return made;
-  auto started = made.open_->service->start(made.recorded_, uploads, deadline.remaining());
+  if (!base::check_timeout(timeout)) {
+    made.failed_ = made.open_->service->timeout_error();
+    return made;
+  }
+  auto started = base::guarded(
+      [&] { return made.open_->service->start(made.recorded_, uploads, deadline.remaining()); });
   if (!started) {
-    made.give_back(/*can_run_again=*/false);
-    if (started.error().code != ErrorCode::Timeout) {
-      return std::unexpected(std::move(started.error()));
-    }
-    made.failed_ = std::move(started.error());
+    made.recorded_ = nullptr;  // a part of it may have been started
+    made.failed_ = made.open_->noted(std::move(started.error()));
+    if (made.failed_->code == ErrorCode::DeviceOutOfMemory) return std::unexpected(*made.failed_);
     return made;
   }
   made.run_ = std::move(*started);
@@ -68,10 +70,9 @@ SubmissionRun::~SubmissionRun() {
 
 Result<DispatchTiming> SubmissionRun::finish(std::vector<Bytes>& outputs,
                                              const base::StopFlag* stop, Slots slots) {
-  if (failed_) return std::unexpected(std::move(*failed_));
-  if (run_ == nullptr) {
+  if (failed_) {
     give_back(/*can_run_again=*/true);
-    return std::unexpected(open_->service->timeout_error());
+    return std::unexpected(std::move(*failed_));
   }
   // Also where the host runs out of memory, the recording must not be waited for again.
   auto timing = base::guarded([&] { return run_->wait(timeout_, stop); });

@@ -19,8 +19,8 @@ class SubmissionRun {
     std::optional<std::uint32_t> iterations{};  // of the repeated steps
     std::vector<ir::Program> programs{};        // by step
   };
-  // The uploads are read before it returns. Every timeout is found by `finish`, also one of no
-  // time, with which nothing starts.
+  // The uploads are read before it returns. What goes wrong from here on is an error of `finish`,
+  // also a timeout of no time, with which nothing starts; only DeviceOutOfMemory comes at once.
   static Result<SubmissionRun> start(SharedDevice open, std::shared_ptr<Recorded> recorded,
                                      std::span<const ByteSpan> uploads,
                                      const std::optional<std::chrono::nanoseconds>& timeout,
@@ -47,7 +47,7 @@ class SubmissionRun {
   GiveBack give_back_;
   std::chrono::nanoseconds timeout_;
   Steps steps_;
-  std::optional<Error> failed_;  // a timeout of the start
+  std::optional<Error> failed_;  // to start
   std::unique_ptr<Run> run_;
 };
 
