@@ -130,7 +130,6 @@ Result<bool> SubmittedRun::settle() {
   FELSITE_CHECK(std::move(done));
   if (const dispatch::HostLoop* const loop = loop_after(last)) {
     ++loop_runs_;
-    bool goes_on = loop_runs_ < loop->bound;
     bool changed = true;
     if (loop->changed) {
       const Recording& recording = *recorded_->stages_[last].recording;
@@ -139,11 +138,9 @@ Result<bool> SubmittedRun::settle() {
       changed = words.front() != 0;
     }
     timing_.blocks[loop->block] = {loop_runs_, !changed};
-    if (goes_on && changed) {
+    if (changed && loop_runs_ < loop->bound) {
       next_ = loop->first;
     } else {
-      dispatch::count(Counter::IterationsRun, loop_runs_);
-      if (!changed) dispatch::count(Counter::IterationsSkipped, loop->bound - loop_runs_);
       loop_runs_ = 0;
     }
   }
@@ -203,11 +200,8 @@ Result<void> SubmittedRun::note_outcomes(std::uint32_t stage, DispatchTiming tim
   if (timing.device_ns) add_steps(recording.sequence(), timing.step_device_ns);
   for (const auto& [block, outcome] : of.outcomes) {
     FELSITE_TRY(const auto run, outcome_of(recording, outcome));
-    if (block == dispatch::BlockOutcome::kNoBlock) {
-      dispatch::count(Counter::Launches, run.launches);
-      continue;
-    }
-    dispatch::count_iterations(outcome, run);
+    dispatch::count(Counter::Launches, run.launches);
+    if (block == dispatch::BlockOutcome::kNoBlock) continue;
     timing_.blocks[block] = {run.iterations, run.converged};
   }
   return {};

@@ -187,6 +187,39 @@ TEST_CASE("blocks: what converges within one recording takes one submission") {
   CHECK(counts[Counter::Launches] == 42);
 }
 
+TEST_CASE("blocks: iterations of those that can end before their bound are counted") {
+  const auto counted_run = [](std::span<const ResidentStep> steps, const Repeat& repeat) {
+    const ResidentBlock block{.steps = steps, .repeat = repeat};
+    std::vector<Bytes> nothing;
+    const Telemetry counts = counted([&] {
+      must(tested().submit_resident(
+          {.prefix = steps, .repeated = steps, .count = 3, .blocks = {&block, 1}}, nothing));
+    });
+    return std::pair(counts[Counter::IterationsRun], counts[Counter::IterationsSkipped]);
+  };
+  using Counts = std::pair<std::uint64_t, std::uint64_t>;
+  const OnDevice trips(Words{3});
+  const OnDevice n(Words{0});
+  const OnDevice flag(Words{0});
+  const ResidentStep counting = step(kCount, {n.handle()});
+  const ResidentStep flags = step(kCount, {flag.handle()});
+  // Recorded, and repeated by the host.
+  for (const bool by_host : {false, true}) {
+    CAPTURE(by_host);
+    const OnDevice x(reached(16, 0));
+    const ResidentStep loops = step(kLoop, {trips.handle(), x.handle()});
+    const std::vector<ResidentStep> steps{by_host ? loops : counting, flags};
+    CHECK(counted_run(steps, Repeat::once()) == Counts{0, 0});
+    CHECK(counted_run(steps, Repeat::times(7)) == Counts{0, 0});
+    CHECK(counted_run(steps, Repeat::until_unchanged(7)) == Counts{7, 0});
+    CHECK(counted_run(steps, Repeat::until_zero(flag.handle(), 7)) == Counts{7, 0});
+    // Both end at once.
+    const std::vector<ResidentStep> idle{by_host ? loops : step(kGrow, {{n.handle(), 4, 0}})};
+    CHECK(counted_run(idle, Repeat::until_unchanged(7)) == Counts{1, 6});
+  }
+  CHECK(counted_run({}, Repeat::until_unchanged(7)) == Counts{0, 0});
+}
+
 TEST_CASE("blocks: programs of which only the device knows how long they take") {
   const OnDevice trips(Words{3});
   const OnDevice x(reached(16, 0));

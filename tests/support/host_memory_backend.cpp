@@ -224,11 +224,8 @@ class HostRun final : public Run {
     options_.after = [&](const ReadWords& read) -> Result<void> {
       for (const auto& [block, outcome] : placed.stage.outcomes) {
         FELSITE_TRY(const auto run, read_outcome(outcome, read));
-        if (block == BlockOutcome::kNoBlock) {
-          count(Counter::Launches, run.launches);
-          continue;
-        }
-        count_iterations(outcome, run);
+        count(Counter::Launches, run.launches);
+        if (block == BlockOutcome::kNoBlock) continue;
         timing_.blocks[block] = {run.iterations, run.converged};
       }
       if (!changed_word) return {};

@@ -51,9 +51,14 @@ std::vector<ir::Program> programs_of(const ResidentSubmission& submission) {
   return programs;
 }
 
-// As DispatchTiming::iterations_run has them.
-std::uint32_t iterations_of(const ResidentSubmission& submission) {
-  return submission.repeated.empty() ? 1 : submission.count;
+SubmissionRun::Steps steps_of(const ResidentSubmission& submission) {
+  SubmissionRun::Steps steps{.iterations = submission.repeated.empty() ? 1 : submission.count,
+                             .programs = programs_of(submission)};
+  for (const ResidentBlock& block : submission.blocks) {
+    const bool can_end = block.repeat.kind != Repeat::Kind::Times && !block.steps.empty();
+    steps.bounds.push_back(can_end ? block.repeat.bound : 0);
+  }
+  return steps;
 }
 
 // Returns a recording to the pool after a run, unless a buffer was freed meanwhile: it must not
@@ -144,8 +149,7 @@ class Sequence final : public RecordedSequence {
         config_(std::move(config)),
         uploads_(submission.uploads.begin(), submission.uploads.end()),
         lent_(lent_bytes(submission)),
-        iterations_(iterations_of(submission)),
-        programs_(programs_of(submission)) {
+        steps_(steps_of(submission)) {
     held_->handles = handles_of(submission);
     held_->open = std::move(open);
     held_->recorded = std::move(recorded);
@@ -220,8 +224,8 @@ class Sequence final : public RecordedSequence {
     }
     const std::span<const ByteSpan> now_lent = lent.empty() ? lent_ : lent;
     bytes.insert(bytes.end(), now_lent.begin(), now_lent.end());
-    return SubmissionRun::start(now, std::move(held_->recorded), bytes, config_.timeout,
-                                {iterations_, programs_}, std::move(give_back));
+    return SubmissionRun::start(now, std::move(held_->recorded), bytes, config_.timeout, steps_,
+                                std::move(give_back));
   }
 
   const BackendLink<BackendCore> link_;
@@ -229,8 +233,7 @@ class Sequence final : public RecordedSequence {
   const SubmissionConfig config_;
   const std::vector<ResidentUpload> uploads_;
   const std::vector<ByteSpan> lent_;
-  const std::uint32_t iterations_;
-  const std::vector<ir::Program> programs_;
+  const SubmissionRun::Steps steps_;
 };
 
 // A submission that was not recorded by the caller: it takes its recording out of the pool, and
@@ -247,8 +250,7 @@ Result<SubmissionRun> start_submission(BackendCore& core, const SharedDevice& op
   for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
   std::ranges::copy(lent_bytes(submission), std::back_inserter(uploads));
   return SubmissionRun::start(open, std::move(recorded), uploads, config.timeout,
-                              {iterations_of(submission), programs_of(submission)},
-                              [open, key, removals](auto back) {
+                              steps_of(submission), [open, key, removals](auto back) {
                                 release_recording(*open, key, std::move(back), removals);
                               });
 }

@@ -93,8 +93,19 @@ Result<DispatchTiming> SubmissionRun::finish(std::vector<Bytes>& outputs,
   if (steps_.iterations) {
     timing->iterations_run = *steps_.iterations;
     timing->blocks.erase(timing->blocks.begin(), timing->blocks.begin() + kUnnamedBlocks);
+    count_iterations(timing->blocks);
   }
   return timing;
+}
+
+// Here, so that the counters mean the same on every backend.
+void SubmissionRun::count_iterations(std::span<const BlockTiming> blocks) const {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (steps_.bounds[i] == 0) continue;
+    count(Counter::IterationsRun, blocks[i].iterations_run);
+    if (!blocks[i].converged) continue;
+    count(Counter::IterationsSkipped, steps_.bounds[i] - blocks[i].iterations_run);
+  }
 }
 
 }  // namespace felsite::dispatch

@@ -18,6 +18,7 @@ class SubmissionRun {
   struct Steps {
     std::optional<std::uint32_t> iterations{};  // of the repeated steps
     std::vector<ir::Program> programs{};        // by step
+    std::vector<std::uint32_t> bounds{};        // by block; 0 for one that cannot end before
   };
   // The uploads are read before it returns. What goes wrong from here on is an error of `finish`,
   // also a timeout of no time, with which nothing starts; only DeviceOutOfMemory comes at once.
@@ -41,6 +42,7 @@ class SubmissionRun {
         give_back_(std::move(give_back)),
         timeout_(timeout) {}
   void give_back(bool can_run_again);
+  void count_iterations(std::span<const BlockTiming> blocks) const;
 
   SharedDevice open_;  // declared before what it has to outlive
   std::shared_ptr<Recorded> recorded_;

@@ -222,10 +222,6 @@ Result<BlockTiming> run_converging(const PlacedBlock& block, ReferenceContext& c
     timing.converged = now == before;
     before = std::move(now);
   }
-  count(Counter::IterationsRun, timing.iterations_run);
-  if (timing.converged) {
-    count(Counter::IterationsSkipped, block.repeat.bound - timing.iterations_run);
-  }
   return timing;
 }
 
