@@ -70,7 +70,8 @@ std::string text_of(const SubmissionSchedule& made) {
 }
 
 std::string stages(std::vector<std::pair<std::vector<const char*>, BlockRepeat>> given,
-                   const DeviceProfile& device = profile_for_schedules(), bool has_flag = false) {
+                   const DeviceProfile& device = profile_for_schedules(), bool has_flag = false,
+                   bool reads = false) {
   std::vector<SubmittedBlock> blocks;
   std::uint32_t number = 0;
   for (const auto& [texts, repeat] : given) {
@@ -80,7 +81,7 @@ std::string stages(std::vector<std::pair<std::vector<const char*>, BlockRepeat>>
     for (const char* const text : texts) block.steps.push_back(made_step(text, device, number++));
   }
   const std::vector<std::uint64_t> memory{64};
-  return text_of(must(make_submission_schedule(std::move(blocks), memory, device)));
+  return text_of(must(make_submission_schedule(std::move(blocks), memory, device, reads)));
 }
 
 }  // namespace
@@ -129,6 +130,19 @@ TEST_CASE("stages: a walk ends one, and the host repeats what contains it") {
   CHECK(stages({{{kWalk}, {Kind::UntilUnchanged, 9}}}) ==
         "stage 0: 1; stage 1: 0, then a walk; stage 2: 1; loop over 1 to 2, at most 9 times, looks"
         "; 2 shared");
+}
+
+TEST_CASE("stages: what is read is read once, behind stages that the host repeats") {
+  const auto reading = [](std::vector<std::pair<std::vector<const char*>, BlockRepeat>> blocks) {
+    return stages(std::move(blocks), profile_for_schedules(), false, /*reads=*/true);
+  };
+  CHECK(reading({{{kWalk}, {Kind::Times, 3}}}) ==
+        "stage 0: 0; stage 1: 0, then a walk; stage 2: 0; loop over 1 to 1, at most 3 times");
+  // The last stage does not repeat.
+  CHECK(reading({{{kWalk}, {Kind::Times, 3}}, {{kGrow}, {}}}) ==
+        "stage 0: 0; stage 1: 0, then a walk; stage 2: 1; loop over 1 to 1, at most 3 times");
+  CHECK(reading({{{kWalk}, {}}}) == "stage 0: 0, then a walk");
+  CHECK(reading({{{kGrow}, {Kind::Times, 3}}}) == "stage 0: 0, then 3 × 1");
 }
 
 TEST_CASE("stages: steps keep their numbers, and memory is where it was bound") {

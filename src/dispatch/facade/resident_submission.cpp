@@ -156,7 +156,8 @@ class Resolver {
     }
     std::vector<std::uint64_t> sizes;
     for (const MemoryRange& range : memory_) sizes.push_back(range.bytes);
-    FELSITE_TRY(auto made, make_submission_schedule(std::move(blocks), sizes, open_.profile()));
+    FELSITE_TRY(auto made, make_submission_schedule(std::move(blocks), sizes, open_.profile(),
+                                                    !out_.reads.empty()));
     for (const PlannedBuffer& shared : made.shared) {
       FELSITE_TRY(auto buffer, open_.service->allocate(shared.bytes, out_.name, shared.name));
       out_.own_bytes += shared.bytes;

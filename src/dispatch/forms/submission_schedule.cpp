@@ -94,8 +94,9 @@ class Submissions {
     return {};
   }
 
-  SubmissionSchedule finish() {
-    if (!stage_->is_empty() || made_.stages.empty()) next_stage();
+  SubmissionSchedule finish(bool reads) {
+    const bool repeats = !made_.loops.empty() && made_.loops.back().end == made_.stages.size();
+    if (!stage_->is_empty() || made_.stages.empty() || (reads && repeats)) next_stage();
     return std::move(made_);
   }
 
@@ -316,13 +317,13 @@ Result<void> check_memory(const SubmissionSchedule& made, const DeviceProfile& d
 
 Result<SubmissionSchedule> make_submission_schedule(std::vector<SubmittedBlock> blocks,
                                                     std::span<const std::uint64_t> memory,
-                                                    const DeviceProfile& device) {
+                                                    const DeviceProfile& device, bool reads) {
   return base::guarded([&]() -> Result<SubmissionSchedule> {
     Submissions submissions(memory, device);
     for (std::uint32_t i = 0; i < blocks.size(); ++i) {
       FELSITE_CHECK(submissions.add(blocks[i], i));
     }
-    SubmissionSchedule made = submissions.finish();
+    SubmissionSchedule made = submissions.finish(reads);
     FELSITE_CHECK(check_memory(made, device));
     return made;
   });

@@ -67,6 +67,8 @@ struct SubmissionSchedule {
 // together into as few stages as possible; all blocks whose iterations fit are in one.
 Result<SubmissionSchedule> make_submission_schedule(std::vector<SubmittedBlock> blocks,
                                                     std::span<const std::uint64_t> memory,
-                                                    const DeviceProfile& device);
+// `reads`: whether something is read behind the last stage, which then runs only once.
+                                                    const DeviceProfile& device,
+                                                    bool reads = false);
 
 }  // namespace felsite::dispatch
