@@ -64,6 +64,16 @@ Telemetry counted(Work work, Backend& backend = tested()) {
   return difference(telemetry_snapshot(), before);
 }
 
+// The error of a call that must refuse before it allocates anything.
+template <class Call>
+Error refused(Call call) {
+  const std::uint64_t before = tested().metric_snapshot().allocations;
+  Error error = error_of(call());
+  CHECK(tested().metric_snapshot().allocations == before);
+  CHECK(error.fix.ends_with("."));
+  return error;
+}
+
 // y[i] = y[i] + x[i]
 inline const char* const kAdd =
     "program add workgroup(8) { readonly x: u32[]; readwrite y: u32[];"

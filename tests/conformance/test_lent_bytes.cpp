@@ -92,6 +92,43 @@ TEST_CASE("lent bytes: only what is read may be lent") {
   CHECK(y.words() == Words(4, 3));
 }
 
+TEST_CASE("lent bytes: nothing is allocated for them where reads are refused") {
+  const Bytes lent(16);
+  const OnDevice y(Words(4));
+  const ResidentStep lending = step(kAdd, {ResidentResource::of(lent), y.handle()});
+  const ResidentRange outside{.buffer = y.handle(), .offset = 20};
+  std::vector<Bytes> nothing;
+  CHECK(
+      refused([&] {
+        return tested().submit_resident({.prefix = {&lending, 1}, .reads = {&outside, 1}}, nothing);
+      }).code == ErrorCode::BadInputs);
+}
+
+TEST_CASE("lent bytes: nor where a schedule takes more memory than there is") {
+  FELSITE_SKIP_IF(has_grid_barriers(), "it needs no memory for them");
+  // What each invocation keeps over the barrier takes 128 bytes.
+  std::string values;
+  std::string uses;
+  for (int i = 0; i < 32; ++i) {
+    values +=
+        "let a" + std::to_string(i) + " = x[(invocation.x + " + std::to_string(i) + ") % 64];";
+    uses += " + a" + std::to_string(i);
+  }
+  const std::string text =
+      "program keeps workgroup(64) { readwrite x: u32[64]; readonly y: u32[4]; " + values +
+      " gridsync; atomic_add(x[invocation.x % 64], y[0]" + uses + "); }";
+  const Bytes lent(16);
+  const OnDevice x(Words(64));
+  ResidentStep keeps = step(text.c_str(), {x.handle(), ResidentResource::of(lent)});
+  keeps.grid_override = {1u << 14, 1, 1};
+  // Each takes 128 MiB.
+  const std::vector<ResidentStep> steps(1024, keeps);
+  std::vector<Bytes> nothing;
+  const Error error = refused([&] { return tested().submit_resident({.prefix = steps}, nothing); });
+  CHECK(error.code == ErrorCode::DeviceOutOfMemory);
+  CHECK(error.context.requested > error.context.available);
+}
+
 TEST_CASE("submissions without a wait: polled, waited for, dropped") {
   const OnDevice y(Words{1, 2});
   const std::vector<ResidentStep> steps{step(kGrow, {y.handle()}), step(kGrow, {y.handle()})};

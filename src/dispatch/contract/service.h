@@ -60,6 +60,7 @@ struct PlacedStep {
   BindingPlan bindings{};
   std::optional<Extent3> grid{};      // absent: the program's IndirectDispatch reads it
   std::vector<MemoryRange> memory{};  // by BufferId
+  std::vector<ir::BufferId> lent{};   // those of bytes of the caller, in the order of the bindings
   std::string name{};
   std::uint32_t caller_step = 0;  // its position among the caller's steps, for errors
 };

@@ -8,6 +8,15 @@
 namespace felsite::dispatch {
 namespace {
 
+// Stands for memory until all is checked.
+struct LentBytes final : Allocation {
+  explicit LentBytes(std::uint64_t size) : bytes_(size) {}
+  std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  const std::uint64_t bytes_;
+};
+
 // See RangePlace.
 bool shares_last_word(const MemoryRange& range) {
   if (range.memory == nullptr) return false;
@@ -33,7 +42,7 @@ MemoryFacts facts_of(const PlacedStep& step, const DeviceProfile& device) {
 }
 
 Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
-                              const DispatchConfig& config, const Lend& lend) {
+                              const DispatchConfig& config) {
   FELSITE_TRY(auto valid, prepare_program(open, step.program, config));
   PlacedStep placed{.program = std::move(valid), .config = config, .name = name_of(step)};
   const ir::ValidProgram& program = placed.program;
@@ -41,12 +50,13 @@ Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
   std::vector<std::uint64_t> sizes;
   FELSITE_CHECK(check_lent(program, step.resources));
   for (const ResidentResource& resource : step.resources) {
-    const auto find = [&] {
-      return resource.bytes ? lend(*resource.bytes) : open.buffers.find(resource.buffer);
-    };
-    FELSITE_TRY(auto buffer, find());
-    sizes.push_back(buffer->bytes());
-    resources.push_back(std::move(buffer));
+    if (resource.bytes) {
+      resources.push_back(std::make_shared<LentBytes>(resource.bytes->size()));
+    } else {
+      FELSITE_TRY(auto buffer, open.buffers.find(resource.buffer));
+      resources.push_back(std::move(buffer));
+    }
+    sizes.push_back(resources.back()->bytes());
   }
   FELSITE_TRY(const auto ranges, resolve_resources(program, step.resources, sizes));
   for (std::size_t i = 0; i < ranges.size(); ++i) sizes[i] = ranges[i].length;
@@ -64,8 +74,17 @@ Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
   const std::vector<ir::BufferId> order = resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
     placed.memory[order[i]] = {resources[i], ranges[i].offset, ranges[i].length};
+    if (step.resources[i].bytes) placed.lent.push_back(order[i]);
   }
   return placed;
+}
+
+Result<void> allocate_lent(OpenDevice& open, MemoryRange& range, Submission& submission) {
+  const std::uint64_t bytes = range.memory->bytes();
+  FELSITE_TRY(range.memory, open.service->allocate(bytes, submission.name, "lent bytes"));
+  submission.uploads.push_back({range.memory, 0, bytes});
+  submission.own_bytes += bytes;
+  return {};
 }
 
 Result<ir::ValidProgram> prepare_program(OpenDevice& open, const ir::Program& given,

@@ -13,11 +13,12 @@ Result<ir::ValidProgram> prepare_program(OpenDevice& open, const ir::Program& pr
 
 std::string name_of(const ResidentStep& step);
 
-// Memory for bytes that a caller lends to a step: uploaded with each run.
-using Lend = std::function<Result<SharedAllocation>(ByteSpan bytes)>;
-// All errors of the caller are found here, before anything runs.
+// All errors of the caller are found here, before anything is allocated: what stands for bytes that
+// are lent to the step knows only their size.
 Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
-                              const DispatchConfig& config, const Lend& lend);
+                              const DispatchConfig& config);
+// Gives such bytes their memory: they are uploaded with each run.
+Result<void> allocate_lent(OpenDevice& open, MemoryRange& range, Submission& submission);
 
 // What is known of the memory of a step when its schedule is made.
 struct MemoryFacts {

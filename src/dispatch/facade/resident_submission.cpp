@@ -70,7 +70,10 @@ class Resolver {
         timing = {.iterations_run = 1, .converged = true};
       }
     }
-    if (open_.profile().grid_sync) return compile_programs();
+    if (open_.profile().grid_sync) {
+      FELSITE_CHECK(compile_programs());
+      return allocate_lent_bytes();
+    }
     FELSITE_CHECK(make_stages());
     out_.blocks.clear();
     return {};
@@ -78,13 +81,7 @@ class Resolver {
 
  private:
   Result<void> add_step(const ResidentStep& step, PlacedBlock& block) {
-    const auto lend = [&](ByteSpan bytes) -> Result<SharedAllocation> {
-      FELSITE_TRY(auto made, open_.service->allocate(bytes.size(), out_.name, "lent bytes"));
-      out_.uploads.push_back({made, 0, bytes.size()});
-      out_.own_bytes += bytes.size();
-      return made;
-    };
-    FELSITE_TRY(auto placed, place_step(open_, step, config_of(step), lend));
+    FELSITE_TRY(auto placed, place_step(open_, step, config_of(step)));
     placed.caller_step = out_.step_count;
     FELSITE_TRY(auto schedule,
                 schedule_of(placed, facts_of(placed, open_.profile()), open_.profile()));
@@ -128,6 +125,21 @@ class Resolver {
     return {};
   }
 
+  // Only once all is checked.
+  Result<void> allocate_lent_bytes() {
+    for (PlacedBlock& block : out_.blocks) {
+      for (PlacedStep& step : block.steps) {
+        for (const ir::BufferId id : step.lent) {
+          MemoryRange& range = step.memory[id];
+          const auto in_stages = std::ranges::find(memory_, range.memory, &MemoryRange::memory);
+          FELSITE_CHECK(allocate_lent(open_, range, out_));
+          if (in_stages != memory_.end()) in_stages->memory = range.memory;
+        }
+      }
+    }
+    return {};
+  }
+
   // Where a range lies in the memory of the submission.
   BufferRef ref_of(const MemoryRange& range) {
     if (range.memory == nullptr) return {};
@@ -158,20 +170,21 @@ class Resolver {
     for (const MemoryRange& range : memory_) sizes.push_back(range.bytes);
     FELSITE_TRY(auto made, make_submission_schedule(std::move(blocks), sizes, open_.profile(),
                                                     !out_.reads.empty()));
+    out_.loops = std::move(made.loops);
+    for (SubmissionStage& stage : made.stages) {
+      auto kernels = compile_kernels(open_, stage.schedule);
+      if (!kernels) return std::unexpected(on_step(std::move(kernels.error()), stage.schedule));
+      out_.stages.push_back({.stage = std::move(stage), .kernels = std::move(*kernels)});
+    }
+    FELSITE_CHECK(allocate_lent_bytes());
     for (const PlannedBuffer& shared : made.shared) {
       FELSITE_TRY(auto buffer, open_.service->allocate(shared.bytes, out_.name, shared.name));
       out_.own_bytes += shared.bytes;
       memory_.push_back({std::move(buffer), 0, shared.bytes});
     }
-    out_.loops = std::move(made.loops);
-    for (SubmissionStage& stage : made.stages) {
-      auto kernels = compile_kernels(open_, stage.schedule);
-      if (!kernels) return std::unexpected(on_step(std::move(kernels.error()), stage.schedule));
-      const std::size_t count = stage.memory_count;
-      out_.stages.push_back(
-          {.stage = std::move(stage),
-           .kernels = std::move(*kernels),
-           .memory = {memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(count)}});
+    for (PlacedStage& stage : out_.stages) {
+      const auto count = static_cast<std::ptrdiff_t>(stage.stage.memory_count);
+      stage.memory.assign(memory_.begin(), memory_.begin() + count);
     }
     return {};
   }
@@ -274,13 +287,7 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
                                       const DispatchConfig& config,
                                       const std::optional<Extent3>& grid) {
   Submission resolved{.name = name_of(step), .is_measured = config.profile || tracing()};
-  const auto lend = [&](ByteSpan bytes) -> Result<SharedAllocation> {
-    FELSITE_TRY(auto made, open.service->allocate(bytes.size(), resolved.name, "lent bytes"));
-    resolved.uploads.push_back({made, 0, bytes.size()});
-    resolved.own_bytes += bytes.size();
-    return made;
-  };
-  FELSITE_TRY(auto placed, place_step(open, step, config, lend));
+  FELSITE_TRY(auto placed, place_step(open, step, config));
   if (grid) placed.grid = grid;
   OneProgram program{std::move(placed)};
   FELSITE_TRY(program.schedule,
@@ -289,6 +296,9 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
     return std::unexpected(host_split_on_resident(program.step.program));
   }
   FELSITE_CHECK(compile_kernels(open, program));
+  for (const ir::BufferId id : program.step.lent) {
+    FELSITE_CHECK(allocate_lent(open, program.step.memory[id], resolved));
+  }
   if (config.convergence.kind == Convergence::Kind::Flag) {
     const ir::BufferId flag = *program.step.program.find_buffer(config.convergence.flag);
     resolved.fills.push_back({program.step.memory[flag], std::byte{0}});
