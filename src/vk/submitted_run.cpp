@@ -1,6 +1,7 @@
 #include "vk/submitted_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/guarded.h"
 #include "base/try.h"
@@ -9,6 +10,12 @@
 #include "vk/schedule/outcome.h"
 
 namespace felsite::vk {
+namespace {
+
+// Most stages in one submission, for the sake of displays and watchdogs.
+constexpr std::size_t kMaxStagesAtOnce = 16;
+
+}  // namespace
 
 Result<std::shared_ptr<dispatch::Recorded>> RecordedSubmission::make(
     Engine& engine, dispatch::Submission submission) {
@@ -98,16 +105,26 @@ const dispatch::HostLoop* SubmittedRun::loop_after(std::uint32_t stage) const {
   return found == loops.end() ? nullptr : &*found;
 }
 
+// The next stages that go into one submission. The last of them may need more.
+std::vector<std::shared_ptr<Recording>> SubmittedRun::take_together() {
+  std::vector<std::shared_ptr<Recording>> taken;
+  bool can_go_on = true;
+  while (can_go_on && next_ < recorded_->stages_.size() && taken.size() < kMaxStagesAtOnce) {
+    taken.push_back(std::move(recorded_->stages_[next_].recording));
+    can_go_on = taken.back()->can_go_before_others() && loop_after(next_) == nullptr;
+    ++next_;
+  }
+  return taken;
+}
+
 // Stages up to the first one that needs the host.
 Result<void> SubmittedRun::submit(std::span<const ByteSpan> uploads) {
   while (next_ < recorded_->stages_.size()) {
-    const std::uint32_t stage = next_;
-    FELSITE_TRY(auto running, engine_->start(std::move(recorded_->stages_[stage].recording),
-                                             stage == 0 ? uploads : std::span<const ByteSpan>()));
-    const bool is_whole = running.recording->is_fully_submitted();
-    in_flight_.push_back({stage, std::move(running)});
-    ++next_;
-    if (!is_whole || loop_after(stage) != nullptr) break;
+    std::uint32_t stage = next_;
+    FELSITE_TRY(auto all, engine_->start(take_together(), std::exchange(uploads, {})));
+    for (Running& running : all) in_flight_.push_back({stage++, std::move(running)});
+    const bool is_whole = in_flight_.back().running.recording->is_fully_submitted();
+    if (!is_whole || loop_after(next_ - 1) != nullptr) break;
   }
   return {};
 }

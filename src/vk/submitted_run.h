@@ -38,8 +38,8 @@ class RecordedSubmission final : public dispatch::Recorded {
   std::optional<BufferSlice> flag_;
 };
 
-// Stages are submitted one after the other without a wait between them, up to one of which the
-// device alone knows how long it takes.
+// Stages are submitted together, up to one of which the device alone knows how long it takes, or
+// which is more than one submission holds.
 class SubmittedRun final : public dispatch::Run {
  public:
   static Result<std::unique_ptr<dispatch::Run>> start(std::shared_ptr<Engine> engine,
@@ -54,6 +54,7 @@ class SubmittedRun final : public dispatch::Run {
 
  private:
   SubmittedRun(std::shared_ptr<Engine> engine, std::shared_ptr<RecordedSubmission> recorded);
+  std::vector<std::shared_ptr<Recording>> take_together();
   Result<void> submit(std::span<const ByteSpan> uploads);
   Result<bool> settle();
   Result<void> note_outcomes(std::uint32_t stage, DispatchTiming timing);

@@ -164,7 +164,13 @@ TEST_CASE("blocks: several in one submission run in order, and each says what it
     CHECK(words_of(slots[1]) == Words{before + 508});
     CHECK(words_of(slots[2]) == Words{added + before + 8 + 2 * (before + 508)});
   };
-  const DispatchTiming timing = must(tested().submit_resident(submission, slots));
+  DispatchTiming timing;
+  const Telemetry counts =
+      counted([&] { timing = must(tested().submit_resident(submission, slots)); });
+  // One of them runs up to 1000 times: the host looks once whether it goes on. Up to there all are
+  // in one submission, and so is what comes after.
+  CHECK(counts[Counter::Submissions] <= 2);
+  CHECK(counts[Counter::Waits] == counts[Counter::Submissions]);
   check(timing, 0, 0);
   CHECK(timing.blocks[1] == BlockTiming{20, false});
   CHECK(timing.blocks[4] == BlockTiming{13, true});
@@ -191,6 +197,42 @@ TEST_CASE("blocks: what converges within one recording takes one submission") {
   CHECK(counts[Counter::IterationsRun] == 21);
   CHECK(counts[Counter::IterationsSkipped] == 39);
   CHECK(counts[Counter::Launches] == 42);
+}
+
+TEST_CASE("blocks: those whose numbers of runs are known take one submission, and one wait") {
+  Spread spread(20);
+  const OnDevice n(Words{0});
+  const std::vector<ResidentStep> counting{step(kCount, {n.handle()})};
+  const std::vector<ResidentBlock> blocks{
+      {.steps = counting, .repeat = Repeat::times(3)},
+      {.steps = spread.steps, .repeat = Repeat::until_zero(spread.flag.handle(), 30)},
+      {.steps = counting, .repeat = Repeat::times(500)},
+      {.steps = counting, .repeat = Repeat::once()},
+      {.steps = spread.steps, .repeat = Repeat::times(2)}};
+  const ResidentFill fill{.buffer = n.handle()};
+  const Bytes five = bytes_of(Words{5});
+  const ResidentUpload upload{.buffer = n.handle(), .bytes = five};
+  const std::vector<ResidentRange> reads{{spread.x.handle()}, {n.handle()}};
+  const ResidentSubmission submission{.fills = {&fill, 1},
+                                      .uploads = {&upload, 1},
+                                      .prefix = counting,
+                                      .repeated = counting,
+                                      .count = 7,
+                                      .reads = reads,
+                                      .blocks = blocks};
+  std::vector<Bytes> slots;
+  DispatchTiming timing;
+  const auto recorded = must(tested().record_resident(submission));
+  for (int run = 0; run < 2; ++run) {
+    const Telemetry counts = counted([&] { timing = must(recorded->run_into(slots)); });
+    CHECK(counts[Counter::Submissions] == 1);
+    CHECK(counts[Counter::Waits] == 1);
+    CHECK(counts[Counter::UploadBytes] == 4);
+    CHECK(counts[Counter::Launches] == 512 + 4 + (run == 0 ? 40 : 2));
+    CHECK(words_of(slots[0]) == reached(20, 20));
+    CHECK(words_of(slots[1]) == Words{5 + 1 + 7 + 3 + 500 + 1});
+    CHECK(timing.blocks[2] == BlockTiming{500, false});
+  }
 }
 
 TEST_CASE("blocks: iterations of those that can end before their bound are counted") {

@@ -93,27 +93,45 @@ Result<std::shared_ptr<Recording>> Engine::record(Sequence sequence) {
 
 Result<Running> Engine::start(std::shared_ptr<Recording> recording,
                               std::span<const ByteSpan> uploads) {
+  std::vector<std::shared_ptr<Recording>> one{std::move(recording)};
+  FELSITE_TRY(auto running, start(std::move(one), uploads));
+  return std::move(running.front());
+}
+
+Result<std::vector<Running>> Engine::start(std::vector<std::shared_ptr<Recording>> recordings,
+                                           std::span<const ByteSpan> uploads) {
   const dispatch::HostSlice slice("submit");
-  Running running{
-      .recording = std::move(recording), .ticket = 0, .began = Clock::now(), .submitted = {}};
-  running.place = WorkQueue::make_place();
-  running.abandoned.emplace_back();
+  const Clock::time_point began = Clock::now();
+  std::vector<Running> all;
+  std::vector<Recording*> each;
+  for (std::shared_ptr<Recording>& recording : recordings) {
+    each.push_back(recording.get());
+    Running& running = all.emplace_back();
+    running.recording = std::move(recording);
+    running.began = began;
+    running.place = WorkQueue::make_place();
+    running.abandoned.emplace_back();
+  }
   const bool waits = transfers().has_own_queue();
   auto ticket = base::guarded([&] {
-    return running.recording->submit(queue(), uploads,
-                                     waits ? parts_->transfer_queue.get() : nullptr,
-                                     waits ? transfers().last_upload() : 0);
+    return each.back()->submit(queue(), uploads, waits ? parts_->transfer_queue.get() : nullptr,
+                               waits ? transfers().last_upload() : 0,
+                               std::span(each).first(each.size() - 1));
   });
-  if (!ticket) {
-    // A part of it may have been submitted.
-    const Ticket last = running.recording->last_ticket();
-    queue().keep(last, std::move(running.recording), std::move(running.place));
-    return std::unexpected(noted(std::move(ticket.error())));
+  const Clock::time_point submitted = Clock::now();
+  for (Running& running : all) {
+    if (!ticket) {
+      // A part of it may have been submitted.
+      const Ticket last = running.recording->last_ticket();
+      queue().keep(last, std::move(running.recording), std::move(running.place));
+      continue;
+    }
+    running.ticket = *ticket;
+    running.submitted = submitted;
   }
-  running.ticket = *ticket;
-  running.submitted = Clock::now();
-  running.enqueued = running.submitted - running.began;
-  return running;
+  if (!ticket) return std::unexpected(noted(std::move(ticket.error())));
+  all.front().enqueued = submitted - began;
+  return all;
 }
 
 Result<DispatchTiming> Engine::finish(Running& running, std::chrono::nanoseconds timeout,

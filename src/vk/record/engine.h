@@ -62,6 +62,9 @@ class Engine {
   const DeviceProfile& profile() const { return profile_; }
 
   Result<Running> start(std::shared_ptr<Recording> recording, std::span<const ByteSpan> uploads);
+  // Several, as one submission: all but the last can go before others.
+  Result<std::vector<Running>> start(std::vector<std::shared_ptr<Recording>> recordings,
+                                     std::span<const ByteSpan> uploads);
   // Waits, and returns the error that a kernel reported. For a watched sequence `start` submits
   // only the beginning, and the rest is submitted here; the timeout covers all of it. After a
   // timeout, another failed wait or submission, or a raised `stop`, the submitted part keeps

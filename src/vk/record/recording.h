@@ -35,8 +35,14 @@ class Recording {
 
   // Writes the uploads, ordered as Sequence::uploads, and submits. The ticket is that of the last
   // submission. For a watched sequence this submits the prologue and one run of the block.
+  // `before`: what comes first in the same submission, and has the uploads then.
   Result<Ticket> submit(WorkQueue& queue, std::span<const ByteSpan> uploads,
-                        const WorkQueue* other = nullptr, Ticket after = 0);
+                        const WorkQueue* other = nullptr, Ticket after = 0,
+                        std::span<Recording* const> before = {});
+  // Whether its first submission has all of it.
+  bool can_go_before_others() const {
+    return !layout_.watched && runs_.times <= most_times_at_once();
+  }
   // After that has ended: the error that a kernel reported, with the caller's step.
   Result<void> check_status();
   // Whether something is left to submit: because of the watched word, or because only some of many
@@ -87,6 +93,16 @@ class Recording {
     Part part = kBeginning;
     std::uint32_t times = 1;
   };
+  // Of one submission. Making them allocates nothing.
+  struct Portions {
+    std::array<Portion, 3> all;
+    std::size_t count = 0;
+
+    void add(Part part, std::uint32_t times = 1) {
+      if (times != 0) all[count++] = {part, times};
+    }
+    std::span<const Portion> span() const { return std::span(all).first(count); }
+  };
 
   explicit Recording(const Device& device) : device_(device) {}
   void note_buffers();
@@ -107,10 +123,14 @@ class Recording {
   const std::vector<KernelStep>& kernels(dispatch::Section section) const;
 
   Result<std::uint64_t> write_uploads(std::span<const ByteSpan> uploads);
-  Result<Ticket> submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
-                                Ticket after);
-  Result<Ticket> submit_portions(WorkQueue& queue, std::span<const Portion> portions,
-                                 const WorkQueue* other, Ticket after);
+  Result<std::uint64_t> begin_run(std::span<const ByteSpan> uploads);
+  std::uint32_t most_times_at_once() const;
+  Portions next_portions(bool begins) const;
+  void note_submitted(const Portions& portions, Ticket ticket);
+  Result<Ticket> submit_ahead(WorkQueue& queue, std::uint32_t most);
+  Result<Ticket> submit_portions(WorkQueue& queue, const Portions& portions,
+                                 const WorkQueue* other = nullptr, Ticket after = 0,
+                                 std::span<Recording* const> before = {});
   Result<void> check_steps(const std::vector<KernelStep>& steps,
                            const std::vector<ControlBlocks>& blocks);
   Result<void> clear_status();

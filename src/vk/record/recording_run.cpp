@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/try.h"
 #include "dispatch/telemetry/counters.h"
@@ -45,8 +46,8 @@ Result<std::uint64_t> Recording::write_uploads(std::span<const ByteSpan> uploads
   return uploaded;
 }
 
-Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> uploads,
-                                 const WorkQueue* other, Ticket after) {
+// Returns the number of uploaded bytes.
+Result<std::uint64_t> Recording::begin_run(std::span<const ByteSpan> uploads) {
   block_runs_ = 0;
   pace_ = {};
   // The last run ended in another error before the reports of its kernels were read.
@@ -56,53 +57,82 @@ Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> upl
   FELSITE_TRY(const auto uploaded, write_uploads(uploads));
   status_unread_ = true;
   left_ = runs_.times;
-  auto ticket = submit_counted(queue, /*begins=*/true, other, after);
-  if (ticket) dispatch::count(Counter::UploadBytes, uploaded);
-  return ticket;
+  return uploaded;
 }
 
-// Submits the beginning, and as many runs of a block that is not watched as may be in flight.
-Result<Ticket> Recording::submit_counted(WorkQueue& queue, bool begins, const WorkQueue* other,
-                                         Ticket after) {
-  const std::uint32_t most = std::max(kMaxRunsAtOnce / std::max(runs_.often, 1u), 1u);
-  for (std::uint32_t ahead = 1;; ++ahead) {
-    std::array<Portion, 3> portions;
-    std::size_t count = 0;
-    if (begins) portions[count++] = {.part = kBeginning};
-    const std::uint32_t times = std::min(left_, most);
-    if (times != 0) portions[count++] = {.part = kBlock, .times = times};
-    left_ -= times;
-    if (left_ == 0 && runs_.times != 0) portions[count++] = {.part = kEpilogue};
-    auto ticket = submit_portions(queue, std::span(portions).first(count), other, after);
-    if (!ticket || left_ == 0 || ahead == kMaxAhead) return ticket;
-    begins = false;
-    other = nullptr;
+Result<Ticket> Recording::submit(WorkQueue& queue, std::span<const ByteSpan> uploads,
+                                 const WorkQueue* other, Ticket after,
+                                 std::span<Recording* const> before) {
+  std::uint64_t uploaded = 0;
+  for (Recording* const one : before) {
+    FELSITE_TRY(const auto bytes, one->begin_run(std::exchange(uploads, {})));
+    uploaded += bytes;
+  }
+  FELSITE_TRY(const auto bytes, begin_run(uploads));
+  uploaded += bytes;
+  auto ticket = submit_portions(queue, next_portions(/*begins=*/true), other, after, before);
+  if (ticket) dispatch::count(Counter::UploadBytes, uploaded);
+  if (!ticket || left_ == 0) return ticket;
+  return submit_ahead(queue, kMaxAhead - 1);
+}
+
+std::uint32_t Recording::most_times_at_once() const {
+  return std::max(kMaxRunsAtOnce / std::max(runs_.often, 1u), 1u);
+}
+
+Recording::Portions Recording::next_portions(bool begins) const {
+  Portions next;
+  if (begins) next.add(kBeginning);
+  const std::uint32_t times = std::min(left_, most_times_at_once());
+  next.add(kBlock, times);
+  if (times == left_ && runs_.times != 0) next.add(kEpilogue);
+  return next;
+}
+
+// Further runs of a block that is not watched.
+Result<Ticket> Recording::submit_ahead(WorkQueue& queue, std::uint32_t most) {
+  while (true) {
+    auto ticket = submit_portions(queue, next_portions(/*begins=*/false));
+    if (!ticket || left_ == 0 || --most == 0) return ticket;
   }
 }
 
 // Makes one submission. It is counted, however the run ends.
-Result<Ticket> Recording::submit_portions(WorkQueue& queue, std::span<const Portion> portions,
-                                          const WorkQueue* other, Ticket after) {
-  Contents all;
+Result<Ticket> Recording::submit_portions(WorkQueue& queue, const Portions& portions,
+                                          const WorkQueue* other, Ticket after,
+                                          std::span<Recording* const> before) {
   std::vector<VkCommandBuffer> batch;
-  std::span<const VkCommandBuffer> commands(&commands_[portions[0].part], 1);
-  const bool is_one =
-      portions.size() == 1 && portions[0].times == 1;  // this case does not allocate
-  for (const auto& [part, times] : portions) {
-    if (!is_one) batch.insert(batch.end(), times, commands_[part]);
-    all.launches += times * contents_[part].launches;
-    all.barriers += times * contents_[part].barriers;
-    all.block_runs += times * contents_[part].block_runs;
+  const auto add = [&](const Recording& of, const Portions& added) {
+    for (const auto& [part, times] : added.span()) {
+      batch.insert(batch.end(), times, of.commands_[part]);
+    }
+  };
+  std::span<const VkCommandBuffer> commands(&commands_[portions.all[0].part], 1);
+  const bool is_one = before.empty() && portions.count == 1 &&
+                      portions.all[0].times == 1;  // this case does not allocate
+  if (!is_one) {
+    for (const Recording* const one : before) add(*one, one->next_portions(/*begins=*/true));
+    add(*this, portions);
+    commands = batch;
   }
-  if (!is_one) commands = batch;
   auto ticket = queue.submit(commands, other, after);
   if (!ticket) return ticket;
-  last_ticket_ = *ticket;
-  last_part_ = portions.back().part;
-  block_runs_ += all.block_runs;
-  dispatch::count(Counter::Launches, all.launches);
-  dispatch::count(Counter::Barriers, all.barriers);
+  for (Recording* const one : before) {
+    one->note_submitted(one->next_portions(/*begins=*/true), *ticket);
+  }
+  note_submitted(portions, *ticket);
   return ticket;
+}
+
+void Recording::note_submitted(const Portions& portions, Ticket ticket) {
+  last_ticket_ = ticket;
+  for (const auto& [part, times] : portions.span()) {
+    last_part_ = part;
+    if (part == kBlock) left_ -= std::min(left_, times);
+    block_runs_ += times * contents_[part].block_runs;
+    dispatch::count(Counter::Launches, times * contents_[part].launches);
+    dispatch::count(Counter::Barriers, times * contents_[part].barriers);
+  }
 }
 
 Result<bool> Recording::poll_watch() {
@@ -117,21 +147,20 @@ Result<bool> Recording::poll_watch() {
 }
 
 Result<Ticket> Recording::submit_next(WorkQueue& queue, std::chrono::nanoseconds took) {
-  if (left_ != 0) return submit_counted(queue, /*begins=*/false, nullptr, 0);
+  if (left_ != 0) return submit_ahead(queue, kMaxAhead);
   // The clock has room for one run.
   std::uint32_t runs = 1;
   if (next_part_ == kBlock && !sequence_.measured) {
     runs = pace_.next(took, sequence_.count - block_runs_);
   }
-  std::array<Portion, 2> portions;
-  std::size_t count = 0;
+  Portions portions;
   if (runs_.batch != 0 && runs >= runs_.batch) {
     FELSITE_CHECK(record_batch());
-    portions[count++] = {.part = kBatch, .times = runs / runs_.batch};
+    portions.add(kBatch, runs / runs_.batch);
     runs %= runs_.batch;
   }
-  if (runs != 0) portions[count++] = {.part = next_part_, .times = runs};
-  return submit_portions(queue, std::span(portions).first(count), nullptr, 0);
+  portions.add(next_part_, runs);
+  return submit_portions(queue, portions);
 }
 
 Result<void> Recording::check_status() {
