@@ -108,6 +108,10 @@ struct Repeat {
     UntilFlagIsZero,  // until an iteration leaves the words of the flag zero
     UntilUnchanged,   // until an iteration changes no byte that its steps could change
   };
+  // A flag is the cheap way for several steps: to find that nothing has changed, each iteration
+  // compares all that they could change with a copy. Only where the block is a single step without
+  // grid barriers, each invocation of which stores at most once, at its own place, the store itself
+  // reports a change.
   Kind kind = Kind::Times;
   std::uint32_t bound = 1;  // how often it runs, at most if it may end before; 0 is an error
   ResidentResource flag{};  // u32 words, zeroed before each iteration; a step must write them

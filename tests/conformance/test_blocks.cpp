@@ -134,6 +134,51 @@ TEST_CASE("blocks: they end where nothing changes, after many iterations too") {
   }
 }
 
+TEST_CASE("blocks: a single step that can report its changes ends where it changes nothing") {
+  // Of the second buffer it cannot say so.
+  const char* const halves =
+      "program halves workgroup(8) { readwrite x: u32[]; readwrite y: u32[];"
+      " let i = invocation.x; if i < len(x) { x[i] = x[i] / 2; }"
+      " if i < len(y) { y[i] = y[i] / 2; y[i] = y[i] / 2; } }";
+  for (const std::uint32_t count : {1u, 20u}) {
+    for (const auto& [largest_x, largest_y] : {std::pair(1u << 9, 1u), {3u, 1u << 30}, {0u, 0u}}) {
+      for (const std::uint32_t bound : {1u, 2u, 10u, 11u, 200u}) {
+        CAPTURE(count);
+        CAPTURE(largest_x);
+        CAPTURE(bound);
+        Words expected_x(count), expected_y(count + 1);
+        expected_x.back() = largest_x;
+        expected_y.front() = largest_y;
+        const OnDevice x(expected_x);
+        const OnDevice y(expected_y);
+        const OnDevice n(Words{0});
+        BlockTiming expected;
+        while (expected.iterations_run < bound && !expected.converged) {
+          expected.converged = expected_x.back() == 0 && expected_y.front() == 0;
+          expected_x.back() /= 2;
+          expected_y.front() /= 4;
+          ++expected.iterations_run;
+        }
+        const ResidentStep one = step(halves, {x.handle(), y.handle()});
+        const ResidentStep counting = step(kCount, {n.handle()});
+        const std::vector<ResidentBlock> blocks{
+            {.steps = {&one, 1}, .repeat = Repeat::until_unchanged(bound)},
+            {.steps = {&counting, 1}, .repeat = Repeat::times(3)}};
+        std::vector<Bytes> nothing;
+        DispatchTiming timing;
+        const Telemetry counts =
+            counted([&] { timing = must(tested().submit_resident({.blocks = blocks}, nothing)); });
+        CHECK(timing.blocks == std::vector<BlockTiming>{expected, {3, false}});
+        CHECK(x.words() == expected_x);
+        CHECK(y.words() == expected_y);
+        CHECK(n.words() == Words{3});
+        CHECK(counts[Counter::Launches] == expected.iterations_run + 3);
+        CHECK(counts[Counter::IterationsRun] == expected.iterations_run);
+      }
+    }
+  }
+}
+
 TEST_CASE("blocks: several in one submission run in order, and each says what it did") {
   Spread spread(33);
   const OnDevice n(Words{0});

@@ -395,6 +395,27 @@ TEST_CASE("random submissions are laid out soundly, with no barrier too many") {
   }
 }
 
+TEST_CASE("a block of one step that stores at its own places has nothing compared") {
+  const auto backend = open_backend();
+  const auto x = must(backend->allocate_resident(256));
+  const auto comparisons = [&](std::string_view stores, std::uint32_t bound, std::size_t steps) {
+    const ir::Program program = valid_program(fmt::format(
+        "program p workgroup(4) {{ readwrite x: u32[64]; let i = invocation.x; {} }}", stores));
+    const std::vector<ResidentStep> all(steps, {.program = program, .resources = {x}});
+    const ResidentBlock block{.steps = all, .repeat = Repeat::until_unchanged(bound)};
+    const vk::Sequence sequence = sequence_of(*backend, {.blocks = {&block, 1}});
+    return std::ranges::count_if(
+        sequence.prefix, [](const vk::KernelStep& step) { return step.name == "felsite_compare"; });
+  };
+  constexpr std::string_view kOwn = "x[i] = x[i] / 2;";
+  CHECK(comparisons(kOwn, 3, 1) == 0);
+  // The state before, and once in each iteration.
+  CHECK(comparisons(kOwn, 3, 2) == 4);
+  CHECK(comparisons(kOwn, 1, 1) == 2);
+  CHECK(comparisons("x[i] = x[i] / 2; x[i] = x[i] / 2;", 3, 1) == 4);
+  CHECK(comparisons("x[63 - i] = x[i] / 2;", 3, 1) == 4);
+}
+
 TEST_CASE("a grid runs in parts that are all of it, once") {
   const auto check = [](const Extent3& grid, const Extent3& most, std::size_t expected) {
     CAPTURE(grid[0]);

@@ -27,6 +27,26 @@ bool writes(const PlacedStep& step, const MemoryRange& range) {
                              [&](ir::BufferId id) { return overlap(step.memory[id], range); });
 }
 
+// Whether the kernels of a single step of a block can say that an iteration changed something, so
+// that less memory has to be compared. They have one buffer more, and lowering may add two.
+bool reports_changes(const PlacedStep& step, const DeviceProfile& device) {
+  constexpr std::size_t kFurtherBuffers = 3;
+  const ir::ValidProgram& program = step.program;
+  const ir::Facts& facts = program.facts();
+  const bool has_room = device.max_storage_buffers == 0 ||
+                        program.buffers().size() + kFurtherBuffers <= device.max_storage_buffers;
+  if (device.grid_sync || !has_room || facts.has_grid_sync || facts.has_collectives || !step.grid) {
+    return false;
+  }
+  const GridSyncOptions options{.one_dimensional = (*step.grid)[1] == 1 && (*step.grid)[2] == 1};
+  return !find_change_reports(program, changed_buffers(program), options).buffers.empty();
+}
+
+// Its only step does.
+bool iterates(const PlacedBlock& block) {
+  return block.steps.size() == 1 && is_repeated(block.steps.front().config);
+}
+
 BlockRepeat repeat_of(const Repeat& repeat) {
   switch (repeat.kind) {
     case Repeat::Kind::Times:
@@ -49,7 +69,7 @@ class Resolver {
     PlacedBlock& block = out_.blocks.emplace_back();
     block.repeat = repeat;
     for (const ResidentStep& step : steps) {
-      auto placed = base::guarded([&] { return add_step(step, block); });
+      auto placed = base::guarded([&] { return add_step(step, block, steps.size() == 1); });
       if (!placed) {
         return std::unexpected(
             base::with_step(std::move(placed.error()), out_.step_count, step.program.name()));
@@ -80,9 +100,14 @@ class Resolver {
   }
 
  private:
-  Result<void> add_step(const ResidentStep& step, PlacedBlock& block) {
+  Result<void> add_step(const ResidentStep& step, PlacedBlock& block, bool is_only) {
     FELSITE_TRY(auto placed, place_step(open_, step, config_of(step)));
     placed.caller_step = out_.step_count;
+    if (is_only && block.repeat.kind == BlockRepeat::Kind::UntilUnchanged &&
+        reports_changes(placed, open_.profile())) {
+      placed.config.fixpoint_iterations = block.repeat.bound;
+      placed.config.grid_sync = GridSync::Resident;
+    }
     FELSITE_TRY(auto schedule,
                 schedule_of(placed, facts_of(placed, open_.profile()), open_.profile()));
     schedules_.push_back(std::move(schedule));
@@ -156,11 +181,12 @@ class Resolver {
     std::size_t step = 0;
     for (const PlacedBlock& placed : out_.blocks) {
       SubmittedBlock& block = blocks.emplace_back();
-      block.repeat = placed.repeat;
+      if (!iterates(placed)) block.repeat = placed.repeat;
       if (placed.flag) block.flag = ref_of(*placed.flag);
       for (const PlacedStep& one : placed.steps) {
         SubmittedStep& made = block.steps.emplace_back(std::move(schedules_[step++]));
         made.caller_step = one.caller_step;
+        if (iterates(placed)) made.iterates_block = static_cast<std::uint32_t>(blocks.size() - 1);
         for (const MemoryRange& range : one.memory) {
           made.memory.push_back(ref_of(bound_memory(range, open_.profile())));
         }

@@ -12,7 +12,10 @@
 namespace felsite::dispatch {
 namespace {
 
-bool is_walk(const SubmittedStep& step) { return step.schedule.watch.has_value(); }
+// Its schedule has repeated steps, or iterations.
+bool has_own_iterations(const SubmittedStep& step) {
+  return step.schedule.watch || step.iterates_block;
+}
 
 void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {
   std::ranges::move(from, std::back_inserter(to));
@@ -82,7 +85,7 @@ class Submissions {
     if (block.steps.empty() || block.repeat.bound == 0) return {};
     zeros_.reset();
     flag_copy_.reset();
-    if (std::ranges::any_of(block.steps, is_walk)) return add_with_walks(block, number);
+    if (std::ranges::any_of(block.steps, has_own_iterations)) return add_with_walks(block, number);
     if (block.repeat.converges()) return add_converging(block, number);
     if (block.repeat.bound == 1) {
       add_to_prefix(block.steps);
@@ -130,7 +133,7 @@ class Submissions {
     append(out.prefix, renumbered(steps, /*counts_launches=*/true));
   }
 
-  // A stage ends with the rounds of the walk, which the host submits until it has ended.
+  // A stage ends with repeated steps, which the host submits until the walk has ended.
   void add_walk(SubmittedStep& step) {
     Schedule& out = open_prefix();
     const StageWriter::Renumbering here(*stage_, step);
@@ -139,13 +142,14 @@ class Submissions {
     out.count = step.schedule.count;
     out.watch = here.ref(step.schedule.watch);
     if (step.schedule.outcome) {
-      stage_->outcomes.push_back({BlockOutcome::kNoBlock, here.outcome()});
+      stage_->outcomes.push_back(
+          {step.iterates_block.value_or(BlockOutcome::kNoBlock), here.outcome()});
     }
   }
 
   void add_steps(std::span<SubmittedStep> steps) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (is_walk(steps[i])) {
+      if (has_own_iterations(steps[i])) {
         add_walk(steps[i]);
       } else {
         add_to_prefix(steps.subspan(i, 1));

@@ -23,6 +23,8 @@ struct SubmittedStep {
   Schedule schedule;
   std::vector<BufferRef> memory{};  // by BufferId
   std::uint32_t caller_step = 0;
+  // It is all of this block, whose iterations are in its schedule.
+  std::optional<std::uint32_t> iterates_block{};
 };
 
 struct SubmittedBlock {
@@ -65,9 +67,9 @@ struct SubmissionSchedule {
 
 // `memory`: the sizes of what the steps refer to. Steps without a device's own walk are put
 // together into as few stages as possible; all blocks whose iterations fit are in one.
+// `reads`: whether something is read behind the last stage, which then runs only once.
 Result<SubmissionSchedule> make_submission_schedule(std::vector<SubmittedBlock> blocks,
                                                     std::span<const std::uint64_t> memory,
-// `reads`: whether something is read behind the last stage, which then runs only once.
                                                     const DeviceProfile& device,
                                                     bool reads = false);
 
