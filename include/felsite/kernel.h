@@ -100,12 +100,11 @@ struct LowerOptions {
 
 // Runs many iterations of a program in one dispatch of one workgroup.
 struct IterationLoop {
-  // A readwrite u32[4] of the program that serves only this purpose. [0]: iterations that may still
+  // A readwrite u32[3] of the program that serves only this purpose. [0]: iterations that may still
   // run, counted down; zero once an iteration was the last because nothing changed. [1]: iterations
   // that ran, counted up. [2]: becomes 1 when an iteration was the last because nothing changed; a
-  // dispatch that finds it set does nothing. [3]: if the driver has a loop budget, the most loop
-  // trips that one invocation has spent in this dispatch; the kernel ends early, with iterations
-  // left, before the budget can be exceeded.
+  // dispatch that finds it set does nothing. On a driver with a loop budget the kernel ends early,
+  // with iterations left, before the budget can be exceeded.
   ir::BufferId control = 0;
   // A u32 buffer that is zeroed before each iteration; an iteration that leaves it zero is the
   // last. Without it all iterations run.

@@ -13,7 +13,7 @@ namespace {
 codegen::Segment in_iterations(std::string_view declarations, std::string_view body,
                                bool has_changed = false) {
   codegen::Segment segment(valid_program(fmt::format(
-      "program p workgroup(64) {{ readwrite control: u32[4]; readwrite y: u32[]; {} {} }}",
+      "program p workgroup(64) {{ readwrite control: u32[3]; readwrite y: u32[]; {} {} }}",
       declarations, body)));
   segment.one_workgroup = codegen::OneWorkgroup{};
   segment.one_workgroup->iterations = codegen::IterationLoop{};

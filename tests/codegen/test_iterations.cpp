@@ -16,7 +16,7 @@ using codegen::Feature;
 namespace {
 
 constexpr std::string_view kText = R"(program iterations workgroup(8) {{
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readonly n: u32[];
   readwrite x: u32[];
   readwrite changed: u32[{}];
@@ -93,7 +93,7 @@ TEST_CASE("iterations under many masks") {
 }
 
 TEST_CASE("many loops of unknown length take no more workgroup memory") {
-  std::string text = "program loops workgroup(8) { readwrite control: u32[4]; readwrite x: u32[]; ";
+  std::string text = "program loops workgroup(8) { readwrite control: u32[3]; readwrite x: u32[]; ";
   for (int i = 0; i < 1000; ++i) text += fmt::format("loop k{} in 0..x[{}] {{ x[0] = 1; }} ", i, i);
   Capabilities mask = codegen::all_capabilities();
   mask.loop_budget = 65535;
@@ -114,7 +114,7 @@ TEST_CASE("generated programs in iterations under random masks") {
     ProgramGenerator generator(
         seed, seed % 4 == 0 ? ProgramGenerator::Kind::Subgroups : ProgramGenerator::Kind::Plain);
     std::string text = generator.text();
-    text.insert(text.find('{') + 1, "\n  readwrite control: u32[4];");
+    text.insert(text.find('{') + 1, "\n  readwrite control: u32[3];");
     INFO("seed " << seed << ", features " << mask.features.to_string() << "\n" << text);
     const auto kernel =
         lower_iterations(valid_program(text), {.control = 0, .changed = {}}, {1, 1, 1}, mask);
@@ -138,7 +138,7 @@ TEST_CASE("buffers that cannot serve iterations are refused") {
     CHECK(!kernel.error().fix.empty());
     return kernel.error().message;
   };
-  constexpr const char* kControl = "readwrite c: u32[4];";
+  constexpr const char* kControl = "readwrite c: u32[3];";
   CHECK(refusal(kControl, "", {.control = 0, .changed = 1}) == "");
   CHECK(refusal(kControl, "", {.control = 0, .changed = {}}) == "");
   CHECK(refusal(kControl, "", {.control = 2, .changed = {}}).find("no buffer") !=
@@ -149,8 +149,8 @@ TEST_CASE("buffers that cannot serve iterations are refused") {
         std::string::npos);
   CHECK(refusal(kControl, "x[1] = c[0];", {.control = 0, .changed = {}}).find("`c`") !=
         std::string::npos);
-  for (const char* control : {"readonly c: u32[4];", "readwrite c: i32[4];", "readwrite c: u32[3];",
-                              "readwrite c: u32[];", "workgroup c: u32[4];"}) {
+  for (const char* control : {"readonly c: u32[3];", "readwrite c: i32[3];", "readwrite c: u32[4];",
+                              "readwrite c: u32[];", "workgroup c: u32[3];"}) {
     CAPTURE(control);
     CHECK(refusal(control, "", {.control = 0, .changed = {}}).find("`c`") != std::string::npos);
   }

@@ -15,7 +15,7 @@ namespace {
 
 codegen::Segment iterating(std::string_view declarations, std::string_view body) {
   codegen::Segment segment(valid_program(fmt::format(
-      "program p workgroup(64) {{ readwrite control: u32[4]; {} {} }}", declarations, body)));
+      "program p workgroup(64) {{ readwrite control: u32[3]; {} {} }}", declarations, body)));
   segment.one_workgroup = codegen::OneWorkgroup{};
   segment.one_workgroup->iterations = codegen::IterationLoop{};
   segment.one_workgroup->iterations->changed = segment.program.find_buffer("changed");

@@ -63,7 +63,7 @@ inline Result<IterationsRun> run_iterations(const ir::Program& program,
   if (!kernel) return std::unexpected(kernel.error());
   const auto prepared = vk::PreparedKernel::prepare(roomy_device(mask), *kernel, program);
   if (!prepared) return std::unexpected(prepared.error());
-  const Bytes control = bytes_of(Words{bound, 0, 0, 0});
+  const Bytes control = bytes_of(Words{bound, 0, 0});
   std::vector<ByteSpan> spans{control};
   spans.insert(spans.end(), inputs.begin(), inputs.end());
   auto bound_kernel = prepared->bind(spans, {.grid = {1, 1, 1}});
@@ -91,7 +91,7 @@ inline std::uint32_t check_iterations_under(const codegen::Capabilities& mask,
   INFO(text);
   CAPTURE(bound);
   const ir::Program program = valid_program(text);
-  std::vector<Bytes> all{zero_words(4)};
+  std::vector<Bytes> all{zero_words(3)};
   all.insert(all.end(), inputs.begin(), inputs.end());
   const std::vector<ByteSpan> spans(all.begin(), all.end());
   DispatchConfig config;

@@ -26,7 +26,7 @@ std::uint32_t check_iterations(std::string_view text, const std::vector<Bytes>& 
 
 // A value travels one place further with each iteration.
 constexpr std::string_view kChain = R"(program chain workgroup({}) {{
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: u32[];
   {} changed: u32[{}];
   output steps: u32[64];
@@ -95,7 +95,7 @@ TEST_CASE("a dispatch with no iteration to run does nothing") {
   REQUIRE_MESSAGE(kernel.has_value(), to_string(kernel.error()));
   const Bytes x = bytes_of(starting_with(9, 8));
   const Bytes changed = bytes_of(Words{77});
-  for (const Words& control : {Words{0, 3, 0, 0}, Words{5, 3, 1, 0}}) {
+  for (const Words& control : {Words{0, 3, 0}, Words{5, 3, 1}}) {
     const Bytes given = bytes_of(control);
     const std::vector<ByteSpan> spans{given, x, changed};
     const auto outputs = vk::run_kernel(test_device(), *kernel, program, spans, {});
@@ -109,7 +109,7 @@ TEST_CASE("a dispatch with no iteration to run does nothing") {
 TEST_CASE(
     "every iteration starts afresh: variables, workgroup memory, copies, and who has returned") {
   check_iterations(R"(program anew workgroup(16) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: u32[];
   output changed: u32[1];
   output log: u32[16];
@@ -148,7 +148,7 @@ TEST_CASE(
 
 TEST_CASE("iterations without barriers, and with returns inside loops") {
   check_iterations(R"(program loops workgroup(8) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readonly n: u32[];
   readwrite x: u32[];
   output changed: u32[2];
@@ -169,7 +169,7 @@ TEST_CASE("iterations without barriers, and with returns inside loops") {
 
 TEST_CASE("subgroup operations in iterations") {
   check_iterations(R"(program lanes workgroup(16) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: f32[];
   output changed: u32[1];
   let i = local.x;
@@ -185,7 +185,7 @@ TEST_CASE("subgroup operations in iterations") {
 
 TEST_CASE("a trap ends the iterations") {
   const ir::Program program = valid_program(R"(program traps workgroup(8) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: u32[];
   let i = local.x;
   x[i] = x[i] + 1;
@@ -208,7 +208,7 @@ namespace {
 
 // Each invocation takes as many steps as its input says, in loops with unknown trip counts.
 constexpr std::string_view kWalk = R"(program walk workgroup({}) {{
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readonly trips: u32[];
   readwrite x: u32[];
   output changed: u32[1];
@@ -249,11 +249,39 @@ TEST_CASE("more loop trips than a driver's budget are spread over dispatches") {
   }
 }
 
+TEST_CASE("a loop that returns leave early takes as much of the budget as a whole one") {
+  constexpr std::string_view kSearch = R"(program search workgroup(8) {{
+  readwrite control: u32[3];
+  readonly trips: u32[1];
+  readwrite x: u32[];
+  loop k in {}..trips[0] {{
+    if k == 3 {{
+      return;
+    }}
+    x[local.x] = x[local.x] * 3 + k;
+  }}
+}}
+)";
+  const auto dispatches = [&](std::string_view from, std::uint32_t to) {
+    return check_iterations(fmt::format(fmt::runtime(kSearch), from),
+                            {bytes_of(Words{to}), bytes_of(counting(8))}, {1, 1, 1}, 12, false);
+  };
+  const bool limited = device_mask().loop_budget != 0;
+  // Iterations run as long as those before took at most half of 65 535 trips.
+  CHECK(dispatches("0", 2) == 1);
+  CHECK(dispatches("0", 10'000) == (limited ? 3 : 1));
+  CHECK(dispatches("0", 20'000) == (limited ? 6 : 1));
+  CHECK(dispatches("0", 60'000) == (limited ? 12 : 1));
+  // Loops without trips.
+  CHECK(dispatches("70000", 60'000) == 1);
+  CHECK(dispatches("local.x + 60000", 60'000) == 1);
+}
+
 TEST_CASE("iterations whose trips grow are spread over dispatches too") {
   // Divergent: in each iteration another lane has most to do, and ever more of it.
   const std::uint32_t dispatches =
       check_iterations(R"(program grows workgroup(16) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite iteration: u32[1];
   readwrite x: u32[];
   output changed: u32[1];
@@ -280,7 +308,7 @@ TEST_CASE("iterations whose trips grow are spread over dispatches too") {
 
 TEST_CASE("iterations of known length are spread over dispatches") {
   const std::string_view text = R"(program known workgroup(8) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: u32[];
   let i = local.x;
   loop a in 0..60 {
@@ -304,7 +332,7 @@ TEST_CASE("iterations without loops have most of the budget for themselves") {
 
 TEST_CASE("loops with unknown trip counts limit a dispatch to one iteration") {
   const std::uint32_t dispatches = check_iterations(R"(program ops workgroup(8) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readwrite x: u32[];
   op power(base: u32, times: u32) -> u32 {
     let result = 1;
@@ -323,7 +351,7 @@ TEST_CASE("loops with unknown trip counts limit a dispatch to one iteration") {
 TEST_CASE("a single iteration over the budget is an error") {
   FELSITE_SKIP_IF(device_mask().loop_budget == 0, "the driver has no loop budget");
   const ir::Program program = valid_program(R"(program much workgroup(8) {
-  readwrite control: u32[4];
+  readwrite control: u32[3];
   readonly trips: u32[1];
   readwrite x: u32[];
   loop k in 0..trips[0] {
@@ -353,7 +381,7 @@ TEST_CASE("generated programs in iterations") {
                            device_mask().has(Feature::SharedAtomics64));
     }
     std::string text = generator.text();
-    text.insert(text.find('{') + 1, "\n  readwrite control: u32[4];");
+    text.insert(text.find('{') + 1, "\n  readwrite control: u32[3];");
     const codegen::OneWorkgroup form{
         .grid = {1, 1, 1}, .iterations = codegen::IterationLoop{.control = 0, .changed = {}}};
     if (!lower_as_one(valid_program(text), form, device_mask())) continue;

@@ -1,6 +1,5 @@
 #include "codegen/kernel/iteration_writer.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace felsite::codegen {
@@ -30,7 +29,6 @@ void IterationWriter::declare_state() {
   ran_ = variables_.new_variable(e_.type_word(), false);
   goes_on_ = variables_.new_variable(e_.type_bool(), false);
   converged_ = variables_.new_variable(e_.type_bool(), false);
-  spent_ = variables_.new_variable(e_.type_word(), false);
 }
 
 // What controls the iterations is read once, by all lanes, and written once, by the first of them.
@@ -47,7 +45,6 @@ void IterationWriter::write() {
   e_.when(allowed != 0U, [&] {
     e_.store(left_, allowed.id());
     e_.store(ran_, e_.word(0).id());
-    e_.store(spent_, e_.word(0).id());
     e_.store(goes_on_, e_.flag(true).id);
     e_.store(converged_, e_.flag(false).id);
     begin();
@@ -62,7 +59,6 @@ void IterationWriter::write() {
       set_control(0, select(converged, e_.word(0), e_.load_word(left_)));
       set_control(1, ran_before + e_.load_word(ran_));
       e_.when(e_.load_flag(converged_), [&] { set_control(2, e_.word(1)); });
-      set_control(3, e_.load_word(spent_));
     });
   });
 }
@@ -121,7 +117,7 @@ void IterationWriter::end_iteration() {
     }
     goes_on = goes_on && !e_.load_flag(converged_);
   }
-  if (plan_.iterations.limited) goes_on = goes_on && fits_another_iteration(ran);
+  if (plan_.iterations.limited) goes_on = goes_on && trips_.fits_another(ran);
   e_.store(goes_on_, goes_on.id);
 }
 
@@ -168,19 +164,6 @@ void IterationWriter::check_changes() {
 // use.
 Word IterationWriter::turn_of_changes() {
   return plan_.iterations.changes == ChangeCheck::Shared ? e_.load_word(ran_) & 1U : e_.word(0);
-}
-
-// Trips that are counted may become more with the next iteration, so half of the budget is kept for
-// it.
-Flag IterationWriter::fits_another_iteration(Word ran) {
-  const std::uint32_t budget = std::min(e_.mask().loop_budget, kMaxTrips);
-  const Word cost = trips_.cost_of_iteration();
-  const Word spent = ran * cost;
-  e_.store(spent_, spent.id());
-  if (!cost.is_constant()) return spent <= budget / 2;
-  // For the iteration, and before the first one.
-  const std::uint32_t kept = cost.constant + plan_.iterations.trips_around;
-  return spent <= budget - std::min(kept, budget);
 }
 
 }  // namespace felsite::codegen

@@ -25,7 +25,6 @@ class IterationWriter : KernelPart {
   Flow write_iteration(OpenBlock block);
   void end_iteration();
   void check_changes();
-  Flag fits_another_iteration(Word ran);
   Word turn_of_changes();
   template <class Body>
   void each_shared(ir::BufferId buffer, Body body);
@@ -39,7 +38,6 @@ class IterationWriter : KernelPart {
   Id ran_ = 0;
   Id goes_on_ = 0;
   Id converged_ = 0;
-  Id spent_ = 0;    // of the loop budget
   Id changes_ = 0;  // workgroup memory: whether the iteration at hand changed something
 };
 

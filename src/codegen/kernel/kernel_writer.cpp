@@ -149,24 +149,19 @@ Flow KernelWriter::loop(OpenBlock block, ir::NodeId id) {
   const Word from = expressions_.evaluate(node.args[0]).word();
   const Word to = expressions_.evaluate(node.args[1]).word();
   traps_.end_segment_at(id);
-  const Word ended = e_.repeat(from, to, e_.word(1), [&](OpenBlock inside, Word index) {
+  trips_.repeat(id, from, to, [&](OpenBlock inside, Word index) {
     if (e_.module().names_kept()) e_.module().name(index.id(), program_.var_name(node.ref));
     variables_.bind(node.ref, {ir::Type::U32, index});
-    return trips_.in_loop(id, from, index, [&] {
-      Flow flow = statements(std::move(inside), program_.then_body(id));
-      if (flow) traps_.end_segment_at(id);
-      return flow;
-    });
+    Flow flow = statements(std::move(inside), program_.then_body(id));
+    if (flow) traps_.end_segment_at(id);
+    return flow;
   });
-  trips_.count(id, from, ended);
-  check_loop_ended(ended, to);
   traps_.end_segment_at(id);
   return block;
 }
 
 // A region says to its caller that the invocation has returned.
 void KernelWriter::leave(OpenBlock block) {
-  trips_.count_open_loops();
   if (plan_.regions.needed) {
     e_.function().emit_return(std::move(block), e_.flag(false).id);
   } else {

@@ -55,8 +55,8 @@ void RegionWriter::write_region(ir::NodeRange range) {
   if (range.empty()) return;
   const Id region =
       e_.write_function("region", e_.type_bool(), {}, [&](FunctionWriter& f, OpenBlock block) {
-        Flow end = trips_.in_function([&] { return write_statements_(std::move(block), range); });
-        if (end) f.emit_return(std::move(*end), e_.flag(true).id);
+        if (Flow end = write_statements_(std::move(block), range))
+          f.emit_return(std::move(*end), e_.flag(true).id);
       });
   while_running([&] { e_.store(running(), e_.function().call(e_.type_bool(), {region})); });
 }
@@ -69,13 +69,11 @@ void RegionWriter::write_barrier_construct(ir::NodeId id) {
   if (node.kind == NodeKind::Loop) {
     const Word from = agreed(node.args[0]);
     const Word to = agreed(node.args[1]);
-    const Word ended = e_.repeat(from, to, e_.word(1), [&](Word index) {
+    trips_.repeat(id, from, to, [&](Word index) {
       variables_.bind_for_all_turns(node.ref, index);
       write(program_.then_body(id));
       traps_.end_segment_at(id);
     });
-    trips_.count(id, from, ended);
-    check_loop_ended(ended, to);
     return traps_.end_segment_at(id);
   }
   if (node.kind != NodeKind::If) return write(program_.then_body(id));

@@ -1,5 +1,7 @@
 #include "codegen/kernel/trip_counts.h"
 
+#include <algorithm>
+
 namespace felsite::codegen {
 namespace {
 
@@ -26,15 +28,10 @@ void TripCounts::begin() {
 
 void TripCounts::count(ir::NodeId loop, Word from, Word to) {
   if (plan_.iterations.counted_loops == 0 || plan_.iterations.counted[loop] == 0) return;
-  const Word trips = to - from;
+  const Word trips = select(from < to, to - from, e_.word(0));
   const Id count = counts_[plan_.iterations.counted[loop] - 1];
   const Word before = e_.load_word(count);
   e_.store(count, select(before < trips, trips, before).id());
-}
-
-void TripCounts::count_open_loops() {
-  if (plan_.iterations.counted_loops == 0) return;
-  for (const OpenLoop& loop : open_loops_) count(loop.node, loop.from, loop.index + 1U);
 }
 
 // A count is published only when it grows, which soon stops.
@@ -50,6 +47,18 @@ void TripCounts::share() {
                            {place, scope.id(), e_.word(0).id(), count.id()});
     });
   }
+}
+
+// Trips that are counted may become more with the next iteration, so half of the budget is kept for
+// it.
+Flag TripCounts::fits_another(Word ran) {
+  const std::uint32_t budget = std::min(e_.mask().loop_budget, kMaxTrips);
+  const Word cost = cost_of_iteration();
+  const Word spent = ran * cost;
+  if (!cost.is_constant()) return spent <= budget / 2;
+  // For the iteration, and before the first one.
+  const std::uint32_t kept = cost.constant + plan_.iterations.trips_around;
+  return spent <= budget - std::min(kept, budget);
 }
 
 Word TripCounts::cost_of_iteration() {

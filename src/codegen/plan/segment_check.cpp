@@ -122,9 +122,9 @@ Result<void> check_iterations(const Segment& segment, const IterationLoop& itera
     is_used = is_used || std::ranges::binary_search(*list, iterations.control);
   }
   if (is_used || control.access != ir::Access::ReadWrite || control.element != ir::Type::U32 ||
-      control.count != 4) {
+      control.count != 3) {
     return refuse(program, fmt::format("`{}` cannot control the iterations.", control.name),
-                  "declare a readwrite u32[4] that nothing else uses.");
+                  "declare a readwrite u32[3] that nothing else uses.");
   }
   if (!iterations.changed || is_word_storage(program.buffer(*iterations.changed))) return {};
   return refuse(program,

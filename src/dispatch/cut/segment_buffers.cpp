@@ -201,7 +201,7 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
                                      program_.buffer(id).element, 0, Access::ReadWrite, id));
   }
   if (d_.options.iterations_in_kernel) {
-    add_own(Kind::Iterations, "iterations", ir::Type::U32, 4, Access::ReadWrite);
+    add_own(Kind::Iterations, "iterations", ir::Type::U32, 3, Access::ReadWrite);
   }
   for (const auto* list : {&d_.kept[segment].restored, &d_.kept[segment].saved}) {
     for (const BufferId id : *list) {

@@ -15,7 +15,7 @@ using ir::BufferId;
 constexpr std::uint64_t kLeft = 0;
 constexpr std::uint64_t kRun = 4;
 constexpr std::uint64_t kConverged = 8;
-constexpr std::uint64_t kIterationBytes = 16;
+constexpr std::uint64_t kIterationBytes = 12;
 
 // Iterations of one dispatch: enough to make its start cheap in comparison, and few enough for
 // displays and watchdogs, depending on the size of the grid.
@@ -107,7 +107,7 @@ class OneWorkgroup {
                                                   now.bytes / 4));
       out_.prefix.push_back(std::move(step));
     }
-    if (iterations_.bytes != 0) writer_.begin_with(iterations_, {bound_, 0, 0, 0});
+    if (iterations_.bytes != 0) writer_.begin_with(iterations_, {bound_, 0, 0});
     return {};
   }
 
