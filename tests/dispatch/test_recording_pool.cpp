@@ -73,14 +73,15 @@ TEST_CASE("the pool gives a recording to one at a time") {
   CHECK(pool.size() == 0);
 }
 
-TEST_CASE("a pooled recording keeps the shape that was stored with it") {
+TEST_CASE("a pooled recording keeps the buffers that was stored with it") {
   RecordingPool pool(1000);
-  const auto shape =
-      std::make_shared<const dispatch::PlainShape>(dispatch::PlainShape{{{3, true}}, true});
-  pool.release(key(1), {recording(1), shape});
-  CHECK(pool.take(key(1)).shape == shape);
+  pool.release(key(1), {recording(1), {{3, true}}});
+  const auto taken = pool.take(key(1)).buffers;
+  REQUIRE(taken.size() == 1);
+  CHECK(taken[0].buffer == 3);
+  CHECK(taken[0].is_written);
   pool.release(key(1), {recording(1)});
-  CHECK(pool.take(key(1)).shape == nullptr);
+  CHECK(pool.take(key(1)).buffers.empty());
 }
 
 TEST_CASE("the least recently used recordings go first, by bytes and by number") {

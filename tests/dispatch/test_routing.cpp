@@ -28,7 +28,8 @@ constexpr const char* kOverBudget =
 constexpr const char* kFits =
     "one workgroup: One workgroup is estimated to be faster than segments.";
 constexpr const char* kAttempt =
-    "attempt: One workgroup is estimated to be faster than segments; should its loops exceed the "
+    "one workgroup: One workgroup is estimated to be faster than segments; should its loops exceed "
+    "the "
     "driver's budget, it runs again in segments.";
 constexpr const char* kSegments =
     "resident: Segments are estimated to be faster than one workgroup.";
@@ -96,9 +97,7 @@ std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
     CHECK(!choice.error().fix.empty());
     return "error: " + choice.error().message;
   }
-  CHECK((!choice->is_attempt || choice->route == dispatch::Route::OneWorkgroup));
-  return fmt::format("{}: {}", choice->is_attempt ? "attempt" : to_string(choice->route),
-                     choice->reason);
+  return fmt::format("{}: {}", to_string(choice->route), choice->reason);
 }
 
 std::string route_of(std::string_view statements, const RoutingCase& c = {}) {

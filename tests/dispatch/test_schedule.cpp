@@ -241,7 +241,6 @@ TEST_CASE("the text of a schedule hides nothing") {
   const std::vector<std::function<void(Schedule&)>> changes{
       [](Schedule& s) { s.route.route = dispatch::Route::Plain; },
       [](Schedule& s) { s.route.reason += "!"; },
-      [](Schedule& s) { s.route.is_attempt = true; },
       [](Schedule& s) { s.buffers[0].kind = dispatch::PlannedBuffer::Kind::Device; },
       [](Schedule& s) { ++s.buffers[1].bytes; },
       [](Schedule& s) { s.buffers[1].name = "other"; },

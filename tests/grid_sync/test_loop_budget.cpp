@@ -35,6 +35,11 @@ TEST_CASE("loops on both sides of a barrier that are too long together") {
   for (int round = 0; round < 2; ++round) {
     check_all_forms(text, {bytes_of(Words{kTrips})}, on_grid(2), {{bytes_of(o)}});
   }
+  // One that was started cannot run again.
+  const std::vector<Bytes> inputs{bytes_of(Words{kTrips})};
+  const auto started =
+      must(tested().dispatch_borrowed_async(valid_program(text), spans_of(inputs), on_grid(2)));
+  CHECK(must(started->wait()).front() == bytes_of(o));
 }
 
 TEST_CASE("iterations that become longer than those before") {

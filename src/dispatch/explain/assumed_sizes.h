@@ -60,7 +60,6 @@ inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const Dis
                         .contents = contents,
                         .grid = grid,
                         .fresh_outputs = true,
-                        .can_try = true,
                         .name = std::string(program.name())},
                        device);
 }

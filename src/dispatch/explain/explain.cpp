@@ -144,8 +144,7 @@ class Explainer {
 
   // Where the grid was assumed to be large, says what a small one would change.
   void note_small_grid(Route route) {
-    const auto small =
-        dispatch::choose_route(program_, config_, {1, 1, 1}, device_, {.can_try = true});
+    const auto small = dispatch::choose_route(program_, config_, {1, 1, 1}, device_);
     if (!small || small->route == route) return;
     out_.notes.push_back(fmt::format("On a grid of one workgroup the route is {}. {}",
                                      to_string(small->route), small->reason));

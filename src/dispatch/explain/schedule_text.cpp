@@ -47,8 +47,7 @@ class ScheduleText {
       : schedule_(schedule), barriers_(barriers) {}
 
   std::string make() {
-    add("route: {}{}. {}\n", to_string(schedule_.route.route),
-        schedule_.route.is_attempt ? ", as an attempt" : "", schedule_.route.reason);
+    add("route: {}. {}\n", to_string(schedule_.route.route), schedule_.route.reason);
     if (schedule_.route.estimates) {
       add("estimated: {}\n", to_string(*schedule_.route.estimates));
     }

@@ -39,18 +39,15 @@ Result<DispatchTiming> run_once(BackendCore& core, const SharedDevice& open,
                                 std::vector<Bytes>& outputs, const DispatchConfig& config,
                                 const base::StopFlag* stop) {
   FELSITE_CHECK(check_slots(inputs, outputs));
-  while (true) {
+  return open->loop_budget_tries.run(program, config, [&](bool can_try) -> Result<DispatchTiming> {
     FELSITE_TRY(auto started, core.with_eviction(*open, [&] {
       // A dispatch that was given up keeps reading its inputs, so these must not be
       // memory that the caller may free.
       return PlainDispatch::start(open, program, inputs, config,
-                                  /*may_borrow=*/stop == nullptr);
+                                  /*may_borrow=*/stop == nullptr, can_try);
     }));
-    auto finished = started.finish(outputs, stop);
-    const bool again = !finished && started.was_attempt() &&
-                       finished.error().code == ErrorCode::LoopBudgetExceeded;
-    if (!again) return finished;
-  }
+    return started.finish(outputs, stop);
+  });
 }
 
 SegmentRunner split_runner(BackendCore& core, const SharedDevice& open,
@@ -112,7 +109,7 @@ Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_borrowed_async(
         }
         FELSITE_TRY(auto started, core_->with_eviction(*open, [&] {
           return PlainDispatch::start(open, valid, inputs, config,
-                                      /*may_borrow=*/false);
+                                      /*may_borrow=*/false, /*can_try=*/false);
         }));
         return dispatch::make_pending(*core_, open, program.name(), std::move(started));
       });

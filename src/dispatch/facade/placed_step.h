@@ -25,7 +25,7 @@ struct MemoryFacts {
   std::vector<std::uint64_t> bytes{};  // by BufferId; 0 for workgroup memory
   std::vector<RangePlace> places{};    // as ScheduleRequest has them
   bool fresh_outputs = false;
-  bool can_try = false;
+  bool can_try = false;              // RouteFacts::can_try
   std::vector<ByteSpan> contents{};  // as RouteFacts has them
 };
 // Of a step that is placed.

@@ -18,15 +18,18 @@ constexpr std::uint64_t kPlainDispatch = 1;  // the first word of the keys of su
 Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
                                            ir::ValidProgram program,
                                            std::span<const ByteSpan> inputs,
-                                           const DispatchConfig& config, bool may_borrow) {
+                                           const DispatchConfig& config, bool may_borrow,
+                                           bool can_try) {
   // Errors of the caller come before what the backend cannot do, as on every backend.
   FELSITE_TRY(auto bindings, plan_inputs(program, inputs, config));
   FELSITE_CHECK(check_result_memory(bindings, open->service->host_memory_limit()));
   std::string name = config.label.empty() ? std::string(program.name()) : config.label;
-  PlainDispatch made(std::move(open), {.program = std::move(program),
-                                       .config = config,
-                                       .bindings = std::move(bindings),
-                                       .name = std::move(name)});
+  PlainDispatch made(std::move(open),
+                     {.program = std::move(program),
+                      .config = config,
+                      .bindings = std::move(bindings),
+                      .name = std::move(name)},
+                     can_try);
   PlacedStep& step = made.program_.step;
   // A convergence flag is cleared before each iteration, also before a single one.
   made.flag_ = iteration_rule(step.program, config).flag;
@@ -36,7 +39,6 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
   FELSITE_TRY(const auto grid, plan_grid(step.program, step.bindings, config,
                                          indirect_grid(step.program, contents)));
   if (!made.open_->profile().grid_sync) step.grid = grid;
-  made.can_try_ = may_borrow && !made.open_->is_over_budget(step.program.fingerprint());
   FELSITE_CHECK(made.choose_form(inputs));
   if (!base::check_timeout(config.timeout)) {
     FELSITE_CHECK(made.make_schedule());
@@ -82,7 +84,7 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
   // All that the schedule depends on.
   key.add(static_cast<std::uint64_t>(config.grid_sync)).add(can_try_ ? 1 : 0);
   key.add(config.cooperative ? 1 : 0);
-  key.add(static_cast<std::uint64_t>(by_contents_.route)).add(by_contents_.is_attempt ? 1 : 0);
+  key.add(static_cast<std::uint64_t>(by_contents_.route));
   key.add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
   for (const std::uint32_t extent :
@@ -95,15 +97,15 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
   key_ = key.hash();
 
   borrowed_.resize(buffers.size());
-  auto [pooled, shape] = open_->recordings.take(key_);
-  recorded_ = std::move(pooled);
-  shape_ = std::move(shape);
+  PooledRecording pooled = open_->recordings.take(key_);
+  recorded_ = std::move(pooled.recorded);
+  bound_ = std::move(pooled.buffers);
   if (recorded_ == nullptr) {
     FELSITE_TRY(recorded_, record(inputs, may_borrow));
   }
   std::vector<ByteSpan> uploads;
   std::vector<bool> is_bound(buffers.size());
-  for (const auto [id, is_written] : shape_->buffers) {
+  for (const auto [id, is_written] : bound_) {
     is_bound[id] = true;
     if (has_input(id) && !borrowed_[id]) uploads.push_back(inputs[buffers[id].input]);
   }
@@ -142,32 +144,27 @@ Result<void> PlainDispatch::make_schedule() {
 }
 
 // A single kernel has its own list of buffers. Several kernels share all buffers of the program.
-std::shared_ptr<const PlainShape> PlainDispatch::shape() const {
-  auto shape = std::make_shared<PlainShape>();
-  shape->is_attempt = program_.schedule.route.is_attempt;
-  if (program_.schedule.route.route == Route::Plain) {
-    shape->buffers = program_.kernels.front()->uses();
-    return shape;
-  }
+std::vector<CompiledKernel::Use> PlainDispatch::bound_buffers() const {
+  if (program_.schedule.route.route == Route::Plain) return program_.kernels.front()->uses();
+  std::vector<CompiledKernel::Use> all;
   for (ir::BufferId id = 0; id < program_.step.bindings.buffers.size(); ++id) {
-    if (program_.step.bindings.buffers[id].role != ir::Role::Shared)
-      shape->buffers.push_back({id, true});
+    if (program_.step.bindings.buffers[id].role != ir::Role::Shared) all.push_back({id, true});
   }
-  return shape;
+  return all;
 }
 
 Result<std::shared_ptr<Recorded>> PlainDispatch::record(std::span<const ByteSpan> inputs,
                                                         bool may_borrow) {
   FELSITE_CHECK(make_schedule());
   FELSITE_CHECK(compile_kernels(*open_, program_));
-  shape_ = shape();
+  bound_ = bound_buffers();
   Submission submission{.name = program_.step.name,
                         .is_alone = true,
                         .is_measured = program_.step.config.profile || tracing()};
   program_.step.memory.resize(program_.step.bindings.buffers.size());
   is_pooled_ = true;
   borrowed_.assign(program_.step.bindings.buffers.size(), false);
-  for (const auto [id, is_written] : shape_->buffers) {
+  for (const auto [id, is_written] : bound_) {
     FELSITE_CHECK(place(id, is_written, inputs, may_borrow, submission));
   }
   add_to(submission, program_, open_->profile());
@@ -215,7 +212,7 @@ Result<void> PlainDispatch::read_outputs(std::vector<Bytes>& outputs, Slots slot
     outputs[i].resize(sizes[i]);
   }
   std::size_t read = 0;
-  for (const auto [id, is_written] : shape_->buffers) {
+  for (const auto [id, is_written] : bound_) {
     const std::uint32_t output = program_.step.bindings.buffers[id].output;
     if (output == ir::kNone) continue;
     FELSITE_CHECK(recorded_->read(read++, outputs[output]));
@@ -236,12 +233,9 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   Result<void> read;
   if (timing) read = read_outputs(outputs, slots);
   if (!was_given_up && is_pooled_ && !service.is_lost()) {
-    open_->recordings.release(key_, {std::move(recorded_), shape_});
+    open_->recordings.release(key_, {std::move(recorded_), std::move(bound_)});
   }
   recorded_.reset();
-  if (!timing && timing.error().code == ErrorCode::LoopBudgetExceeded && was_attempt()) {
-    open_->note_over_budget(program_.step.program.fingerprint());
-  }
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
   if (!needs_grid_sync_form(program_.step.program, program_.step.config)) {

@@ -11,14 +11,11 @@ namespace felsite::dispatch {
 class PlainDispatch {
  public:
   // The inputs are read before it returns, unless `may_borrow`: then they must stay until `finish`
-  // is back. `program` as prepare_program gives it. The caller's errors and DeviceOutOfMemory come
-  // at once, all others from `finish`.
+  // is back. `program` as prepare_program gives it, `can_try` as RouteFacts has it. The caller's
+  // errors and DeviceOutOfMemory come at once, all others from `finish`.
   static Result<PlainDispatch> start(std::shared_ptr<OpenDevice> open, ir::ValidProgram program,
                                      std::span<const ByteSpan> inputs, const DispatchConfig& config,
-                                     bool may_borrow);
-  // After LoopBudgetExceeded: whether it can run again in segments, with the same inputs. Only with
-  // `may_borrow`, when the caller still has them.
-  bool was_attempt() const { return shape_ != nullptr && shape_->is_attempt; }
+                                     bool may_borrow, bool can_try);
   PlainDispatch(PlainDispatch&&) noexcept = default;
   PlainDispatch& operator=(PlainDispatch&&) = delete;
 
@@ -29,23 +26,23 @@ class PlainDispatch {
                                 Slots slots = Slots::Callers);
 
  private:
-  PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step)
-      : open_(std::move(open)), program_{.step = std::move(step)} {}
+  PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step, bool can_try)
+      : open_(std::move(open)), program_{.step = std::move(step)}, can_try_(can_try) {}
   Result<void> choose_form(std::span<const ByteSpan> inputs);
   Result<void> bind(std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> make_schedule();
   Result<std::shared_ptr<Recorded>> record(std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> place(ir::BufferId id, bool is_written, std::span<const ByteSpan> inputs,
                      bool may_borrow, Submission& submission);
-  std::shared_ptr<const PlainShape> shape() const;
+  std::vector<CompiledKernel::Use> bound_buffers() const;
   Result<void> read_outputs(std::vector<Bytes>& outputs, Slots slots);
   bool has_input(ir::BufferId id) const;
   bool is_flag(ir::BufferId id) const { return id == flag_; }
 
   std::shared_ptr<OpenDevice> open_;  // declared before what it has to outlive
   OneProgram program_;
+  const bool can_try_;
   std::optional<ir::BufferId> flag_;
-  bool can_try_ = false;
   // Only while it starts, and only where the form depends on them: the inputs by BufferId.
   std::vector<ByteSpan> contents_;
   RouteChoice by_contents_;  // the form, in that case
@@ -53,7 +50,7 @@ class PlainDispatch {
   bool is_pooled_ = true;       // false if it uses the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory
   std::shared_ptr<Recorded> recorded_;
-  std::shared_ptr<const PlainShape> shape_;
+  std::vector<CompiledKernel::Use> bound_;  // the program's buffers that have memory
   std::unique_ptr<Run> run_;
   std::optional<Error> failed_;         // to start, which `finish` reports
   std::vector<Bytes> unbound_outputs_;  // by output: contents of those that the kernel does not use

@@ -105,7 +105,6 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
                           .bytes = unknown,
                           .grid = config.grid_override,
                           .fresh_outputs = true,
-                          .can_try = true,
                           .name = {}};
   DispatchConfig any_form = config;
   if (!config.grid_override) {
@@ -114,8 +113,7 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
     request.grid = Extent3{2, 1, 1};
     if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
   }
-  FELSITE_TRY(auto route,
-              choose_route(program, any_form, *request.grid, device, {.can_try = request.can_try}));
+  FELSITE_TRY(auto route, choose_route(program, any_form, *request.grid, device));
   ScheduleWriter writer(request, device, route);
   const bool knows_grid = config.grid_override.has_value();
   if (route.route == Route::Plain) {

@@ -11,6 +11,7 @@
 #include "dispatch/cost/iteration_rule.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_cut.h"
+#include "dispatch/schedule/loop_budget.h"
 #include "ir/analysis/effects.h"
 
 namespace felsite::dispatch {
@@ -18,49 +19,6 @@ namespace {
 
 using base::unsupported;
 using ir::NodeKind;
-
-// The most logical invocations of one lane.
-constexpr double kMaxPerLane = 8;
-
-// Trips of loops in one iteration of one invocation; absent where only the device knows how many.
-struct Trips {
-  std::optional<double> around_barriers = 0.0;  // the most around a grid barrier
-  std::optional<double> in_all = 0.0;
-};
-
-Trips trips_of(const ir::Program& program, const HostValues& known) {
-  Trips found;
-  struct Open {
-    ir::NodeId end;
-    std::optional<double> trips;  // of all enclosing loops together
-  };
-  std::vector<Open> open{{program.entry().end, 1.0}};
-  for (ir::NodeId id = program.entry().begin; id < program.entry().end; ++id) {
-    while (open.back().end <= id) open.pop_back();
-    const ir::Node& node = program.node(id);
-    if (node.kind == NodeKind::Loop) {
-      const auto from = known.value(node.args[0]);
-      const auto to = known.value(node.args[1]);
-      std::optional<double> trips = open.back().trips;
-      if (!from || !to) trips.reset();
-      if (trips) *trips *= std::max(double(to->bits) - double(from->bits), 0.0);
-      if (!trips) found.in_all.reset();
-      if (found.in_all) *found.in_all += *trips + 1;
-      open.push_back({node.end, trips});
-    }
-    if (!is_grid_sync(node)) continue;
-    if (!open.back().trips) found.around_barriers.reset();
-    if (found.around_barriers) {
-      found.around_barriers = std::max(*found.around_barriers, *open.back().trips);
-    }
-  }
-  const auto is_loop = [&](const ir::OpDecl& op) {
-    const auto body = program.nodes().subspan(op.body.begin, op.body.end - op.body.begin);
-    return std::ranges::find(body, NodeKind::Loop, &ir::Node::kind) != body.end();
-  };
-  if (std::ranges::any_of(program.ops(), is_loop)) found.in_all.reset();
-  return found;
-}
 
 // The most barriers in the text of one kernel: drivers' compile time grows faster than their
 // number.
@@ -70,41 +28,6 @@ bool has_many_barriers(const ir::Program& program) {
   const ir::NodeRange entry = program.entry();
   const auto nodes = program.nodes().subspan(entry.begin, entry.end - entry.begin);
   return std::ranges::count_if(nodes, ir::is_grid_sync) > kMaxBarriersInKernel;
-}
-
-// Rounds in which all invocations compare what a kernel that runs its iterations itself has to
-// compare; absent where the sizes are unknown.
-std::optional<double> rounds_of_comparing(const ir::Program& program, const DispatchConfig& config,
-                                          const Extent3& grid, const RouteFacts& facts) {
-  if (!iteration_rule(program, config).compares) return 0.0;
-  const auto& size = program.workgroup_size();
-  const double lanes = double(grid[0]) * grid[1] * grid[2] * size[0] * size[1] * size[2];
-  double rounds = 0;
-  for (const ir::BufferId id : changed_buffers(program)) {
-    if (facts.lengths.empty()) return std::nullopt;
-    rounds += static_cast<double>(facts.lengths[id]) / lanes + 2;
-  }
-  return rounds;
-}
-
-// A driver's loop budget is for one dispatch: each segment starts with a fresh one.
-enum class Budget : std::uint8_t { Suffices, MayNotSuffice, IsTooSmall };
-
-Budget loop_budget(const ir::Program& program, const DispatchConfig& config, const Extent3& grid,
-                   const DeviceProfile& device, const RouteFacts& facts) {
-  if (device.loop_budget == 0) return Budget::Suffices;
-  // Invocations may be folded into one lane, and the lowering adds loops.
-  const double most = device.loop_budget / (2.0 * kMaxPerLane);
-  const Trips trips =
-      trips_of(program, HostValues(program,
-                                   {.lengths = {facts.lengths.begin(), facts.lengths.end()},
-                                    .contents = facts.contents},
-                                   grid));
-  const bool is_long = !trips.around_barriers || *trips.around_barriers > most;
-  if (program.facts().has_grid_sync && is_long) return Budget::IsTooSmall;
-  const auto rounds = rounds_of_comparing(program, config, grid, facts);
-  const bool fits = trips.in_all && rounds && *trips.in_all + *rounds <= most;
-  return fits ? Budget::Suffices : Budget::MayNotSuffice;
 }
 
 // The program reads its grid from a buffer that it may change.
@@ -190,18 +113,14 @@ bool has_too_many_buffers(const ir::ValidProgram& program, const DispatchConfig&
 }
 
 // It was decided that both forms are possible.
-RouteChoice cheaper_form(FormEstimates estimates, bool is_attempt) {
-  const bool folds = estimates.one_workgroup_ns <= estimates.resident_ns;
-  RouteChoice choice;
-  choice.route = folds ? Route::OneWorkgroup : Route::Resident;
-  choice.is_attempt = folds && is_attempt;
-  if (choice.is_attempt) {
-    choice.reason =
-        "One workgroup is estimated to be faster than segments; should its loops exceed the "
-        "driver's budget, it runs again in segments.";
-  } else {
-    choice.reason = folds ? "One workgroup is estimated to be faster than segments."
-                          : "Segments are estimated to be faster than one workgroup.";
+RouteChoice cheaper_form(FormEstimates estimates, LoopBudget budget) {
+  RouteChoice choice{Route::Resident, "Segments are estimated to be faster than one workgroup."};
+  if (estimates.one_workgroup_ns <= estimates.resident_ns) {
+    choice = {Route::OneWorkgroup,
+              budget == LoopBudget::Suffices
+                  ? "One workgroup is estimated to be faster than segments."
+                  : "One workgroup is estimated to be faster than segments; should its loops "
+                    "exceed the driver's budget, it runs again in segments."};
   }
   choice.estimates = std::move(estimates);
   return choice;
@@ -327,8 +246,8 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
                        "One kernel would have more storage buffers than the device allows; each "
                        "segment has fewer."};
   }
-  const Budget budget = loop_budget(program, config, grid, device, facts);
-  if (budget == Budget::IsTooSmall || (budget == Budget::MayNotSuffice && !facts.can_try)) {
+  const LoopBudget budget = loop_budget(program, config, grid, device, facts);
+  if (budget == LoopBudget::IsTooSmall || (budget == LoopBudget::MayNotSuffice && !facts.can_try)) {
     return RouteChoice{Route::Resident,
                        "One workgroup could exceed the driver's loop budget; each segment starts "
                        "with a fresh one."};
@@ -337,7 +256,7 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
       estimate_forms(
           program, config, grid, device,
           {.lengths = facts.lengths, .contents = facts.contents, .has_int64 = device.int64}),
-      budget == Budget::MayNotSuffice);
+      budget);
 }
 
 }  // namespace felsite::dispatch

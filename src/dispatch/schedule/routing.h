@@ -24,9 +24,6 @@ std::string_view to_string(Route route);
 struct RouteChoice {
   Route route = Route::Plain;
   std::string reason;  // a sentence
-  // One workgroup was chosen although its loops may exceed the driver's budget. If they do, which
-  // is an error, the dispatch has to run again in segments, each with a fresh budget.
-  bool is_attempt = false;
   // What the forms on the device would cost; absent where there is nothing to choose between.
   std::optional<FormEstimates> estimates{};
 };
@@ -36,8 +33,12 @@ struct RouteFacts {
   // Bytes by BufferId of inputs; empty where they are not known. Only the choice of the form may
   // depend on them, because a schedule runs again with other bytes.
   std::span<const ByteSpan> contents{};
-  bool can_try = false;  // its inputs are still there after an error
+  // Whether one workgroup may be tried that could exceed the driver's loop budget.
+  bool can_try = true;
 };
+
+// The most logical invocations of one lane.
+inline constexpr double kMaxPerLane = 8;
 
 // The one place that decides. `program` has the workgroup size that runs, `grid` is the one that
 // runs. UnsupportedFeature, with the reason and a way out, where a form was asked for that cannot

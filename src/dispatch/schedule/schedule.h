@@ -149,7 +149,7 @@ struct ScheduleRequest {
   // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
   std::optional<Extent3> grid{};
   bool fresh_outputs = false;  // they are zeroed before the run
-  bool can_try = false;        // RouteFacts::can_try
+  bool can_try = true;         // RouteFacts::can_try
   std::string name;            // of the steps
 };
 

@@ -1,7 +1,5 @@
 #include "dispatch/state/open_device.h"
 
-#include <algorithm>
-
 #include "base/errors.h"
 #include "base/guarded.h"
 #include "base/try.h"
@@ -79,18 +77,6 @@ std::shared_ptr<Recorded> OpenDevice::take_held_user(const Allocation& memory) {
 
 void OpenDevice::drop_unwanted(KernelOwner& owner) {
   service->release(owner, [&](const CompiledKernel& kernel) { recordings.drop_users(kernel); });
-}
-
-bool OpenDevice::is_over_budget(const ir::Fingerprint& program) {
-  const std::lock_guard lock(budget_mutex_);
-  return std::ranges::find(over_budget_, program) != over_budget_.end();
-}
-
-void OpenDevice::note_over_budget(const ir::Fingerprint& program) {
-  constexpr std::size_t kMax = 256;  // what is forgotten will be found out again
-  const std::lock_guard lock(budget_mutex_);
-  if (over_budget_.size() == kMax) over_budget_.erase(over_budget_.begin());
-  over_budget_.push_back(program);
 }
 
 void OpenDevice::report(MetricSnapshot& figures) const {

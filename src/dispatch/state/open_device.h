@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dispatch/contract/service.h"
+#include "dispatch/state/loop_budget_tries.h"
 #include "dispatch/state/recording_pool.h"
 #include "dispatch/state/resident_table.h"
 #include "ir/check/validity_cache.h"
@@ -38,6 +39,7 @@ class OpenDevice {
   ResidentTable<Allocation> buffers;
   RecordingPool recordings;
   ir::ValidityCache programs;
+  LoopBudgetTries loop_budget_tries;
 
   const DeviceProfile& profile() const { return service->profile(); }
   // The error with the device in its context.
@@ -54,10 +56,6 @@ class OpenDevice {
   // Releases all that callers hold, when the backend closes.
   void release_held();
 
-  // Programs whose loops exceeded the driver's budget when they ran as one workgroup.
-  bool is_over_budget(const ir::Fingerprint& program);
-  void note_over_budget(const ir::Fingerprint& program);
-
   void report(MetricSnapshot& figures) const;
 
  private:
@@ -66,8 +64,6 @@ class OpenDevice {
   std::mutex held_mutex_;
   std::vector<std::weak_ptr<Held>> held_;
   std::size_t sweep_at_ = 16;  // with so many of them, expired ones are removed
-  std::mutex budget_mutex_;
-  std::vector<ir::Fingerprint> over_budget_;
   std::atomic<std::uint64_t> recorded_ = 0;
 };
 

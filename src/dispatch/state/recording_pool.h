@@ -33,15 +33,9 @@ class RecordingKey {
   std::vector<std::uint64_t> words_;
 };
 
-// What a plain dispatch has to know of a recording of its shape.
-struct PlainShape {
-  std::vector<CompiledKernel::Use> buffers;  // the program's buffers that have memory
-  bool is_attempt = false;                   // see RouteChoice
-};
-
 struct PooledRecording {
   std::shared_ptr<Recorded> recorded;
-  std::shared_ptr<const PlainShape> shape{};  // null for submissions
+  std::vector<CompiledKernel::Use> buffers{};  // of a plain dispatch: those that have memory
 };
 
 // Thread-safe. Threads that run the same work at the same time each get their own recording. The
