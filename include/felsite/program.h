@@ -149,33 +149,38 @@ const NodeKindInfo& info(NodeKind kind);
 
 struct Expr {
   ExprKind kind;
-  std::uint8_t op;    // BinaryOp, UnaryOp, AtomicOp or ReduceOp, by kind
-  Type type;          // of the value; the target of Cast and Bitcast
-  std::uint8_t aux;   // axis of an id, Ordering of an atomic
-  std::uint32_t ref;  // VarId, BufferId or OpId, by kind
+  std::uint8_t op = 0;        // BinaryOp, UnaryOp, AtomicOp or ReduceOp, by kind
+  Type type = Type::None;     // of the value; the target of Cast and Bitcast
+  std::uint8_t aux = 0;       // axis of an id, Ordering of an atomic
+  std::uint32_t ref = kNone;  // VarId, BufferId or OpId, by kind
   // Operands in evaluation order. Literal: low and high word of its bits. Call: first and count of
   // its operands in a side array. Atomic: index, expected (CompareExchange only), value.
-  std::array<std::uint32_t, 3> args;
+  std::array<std::uint32_t, 3> args{kNone, kNone, kNone};
 
   BinaryOp binary() const { return static_cast<BinaryOp>(op); }
   UnaryOp unary() const { return static_cast<UnaryOp>(op); }
   AtomicOp atomic() const { return static_cast<AtomicOp>(op); }
   ReduceOp reduce() const { return static_cast<ReduceOp>(op); }
   Ordering ordering() const { return static_cast<Ordering>(aux); }
+  std::size_t arity() const;  // how many of `args` are operands; for all kinds but Call
   std::uint64_t literal_bits() const { return args[0] | (std::uint64_t{args[1]} << 32); }
+  void set_literal_bits(std::uint64_t bits) {
+    args = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
+  }
 };
 static_assert(sizeof(Expr) == 20);
 
 struct Node {
   NodeKind kind;
-  std::uint8_t op;     // ReduceOp of a collective, Ordering of a barrier
-  std::uint32_t ref;   // VarId (Let, Assign, Loop), BufferId (Store, IndirectDispatch, destination)
-  std::uint32_t ref2;  // BufferId of the source of a copy or collective
-  NameId name;         // of a Region; the tag of Async*, Trap and Resume
+  std::uint8_t op = 0;  // ReduceOp of a collective, Ordering of a barrier
+  // VarId (Let, Assign, Loop), BufferId (Store, IndirectDispatch, destination)
+  std::uint32_t ref = kNone;
+  std::uint32_t ref2 = kNone;  // BufferId of the source of a copy or collective
+  NameId name = kNone;         // of a Region; the tag of Async*, Trap and Resume
   // If: first node of the else arm. Async: count. Indirect: offset. Broadcast: root.
-  std::uint32_t extra;
-  std::array<ExprId, 2> args;  // expressions in evaluation order
-  NodeId end;                  // one past the last node of its subtree
+  std::uint32_t extra = 0;
+  std::array<ExprId, 2> args{kNone, kNone};  // expressions in evaluation order
+  NodeId end = 0;                            // one past the last node of its subtree
 
   ReduceOp reduce() const { return static_cast<ReduceOp>(op); }
   Ordering ordering() const { return static_cast<Ordering>(op); }
@@ -239,7 +244,7 @@ struct BufferDecl {
   Access access = Access::ReadOnly;
   bool output = false;
   bool pipeline_live_out = false;
-  std::vector<std::string> hints;
+  std::vector<std::string> hints = {};
 
   bool operator==(const BufferDecl&) const = default;
 };

@@ -1,27 +1,9 @@
 #include "ir/assembler.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace felsite::ir {
-namespace {
-
-Expr row(ExprKind kind, Type type) {
-  return {
-      .kind = kind, .op = 0, .type = type, .aux = 0, .ref = kNone, .args = {kNone, kNone, kNone}};
-}
-
-Node node_row(NodeKind kind) {
-  return {.kind = kind,
-          .op = 0,
-          .ref = kNone,
-          .ref2 = kNone,
-          .name = kNone,
-          .extra = 0,
-          .args = {kNone, kNone},
-          .end = 0};
-}
-
-}  // namespace
 
 Assembler::Assembler(Positions positions)
     : arena_(std::make_unique<Arena>()), positions_(positions) {
@@ -118,148 +100,44 @@ void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
   close_scope();
 }
 
-ExprId Assembler::append(Expr expr, std::uint32_t at) {
+ExprId Assembler::append(Expr expr, std::span<const ExprId> operands, std::uint32_t at) {
+  Facts& facts = arena_->facts;
+  facts.has_atomics |= expr.kind == ExprKind::Atomic;
+  facts.has_subgroup_ops |= info(expr.kind).depends_on == DependsOn::Lanes;
+  facts.has_subgroup_ops |= expr.kind == ExprKind::SubgroupSize;
+  facts.has_calls |= expr.kind == ExprKind::Call;
+  if (expr.kind == ExprKind::Var && is_resolved(expr.ref)) ++arena_->vars[expr.ref].uses;
+  expr.type = type_of(expr, operands);
+  if (expr.kind == ExprKind::Literal) {
+    expr.set_literal_bits(canonical_bits(expr.type, expr.literal_bits()));
+  } else if (expr.kind == ExprKind::Call) {
+    std::vector<ExprId>& all = arena_->call_operands;
+    expr.args = {static_cast<std::uint32_t>(all.size()),
+                 static_cast<std::uint32_t>(operands.size()), kNone};
+    all.insert(all.end(), operands.begin(), operands.end());
+  } else {
+    expr.args = {kNone, kNone, kNone};
+    std::ranges::copy(operands, expr.args.begin());
+  }
   arena_->exprs.push_back(expr);
   if (positions_ != Positions::None) arena_->source.exprs.push_back(at != 0 ? at : here_);
   return static_cast<ExprId>(arena_->exprs.size() - 1);
 }
 
-ExprId Assembler::literal(Literal value, std::uint32_t at) {
-  Expr expr = row(ExprKind::Literal, value.type);
-  const std::uint64_t bits = canonical_bits(value.type, value.bits);
-  expr.args = {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), 0};
-  return append(expr, at);
-}
-
-ExprId Assembler::variable(std::uint32_t ref, std::uint32_t at) {
-  Expr expr = row(ExprKind::Var, Type::None);
-  expr.ref = ref;
-  if (is_resolved(ref)) {
-    expr.type = arena_->vars[ref].type;
-    ++arena_->vars[ref].uses;
-  }
-  return append(expr, at);
-}
-
-ExprId Assembler::load(std::uint32_t buffer, ExprId index, std::uint32_t at) {
-  Expr expr = row(ExprKind::Load, Type::None);
-  expr.ref = buffer;
-  expr.args[0] = index;
-  if (is_resolved(buffer)) expr.type = info(arena_->buffers[buffer].element).loaded;
-  return append(expr, at);
-}
-
-ExprId Assembler::buffer_length(std::uint32_t buffer, std::uint32_t at) {
-  Expr expr = row(ExprKind::BufLen, Type::U32);
-  expr.ref = buffer;
-  return append(expr, at);
-}
-
-ExprId Assembler::builtin(ExprKind kind, std::uint8_t axis, std::uint32_t at) {
-  if (kind == ExprKind::SubgroupLocalId || kind == ExprKind::SubgroupSize) {
-    arena_->facts.has_subgroup_ops = true;
-  }
-  Expr expr = row(kind, Type::U32);
-  expr.aux = axis;
-  return append(expr, at);
-}
-
-ExprId Assembler::binary(BinaryOp op, ExprId a, ExprId b, std::uint32_t at) {
-  const bool same = type(a) == type(b);
-  Expr expr = row(ExprKind::Binary, same ? result_type(info(op).rule, type(a)) : Type::None);
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args = {a, b, kNone};
-  return append(expr, at);
-}
-
-ExprId Assembler::unary(UnaryOp op, ExprId a, std::uint32_t at) {
-  Expr expr = row(ExprKind::Unary, result_type(info(op).rule, type(a)));
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args[0] = a;
-  return append(expr, at);
-}
-
-ExprId Assembler::select(ExprId condition, ExprId a, ExprId b, std::uint32_t at) {
-  Expr expr = row(ExprKind::Select, type(a) == type(b) ? type(a) : Type::None);
-  expr.args = {condition, a, b};
-  return append(expr, at);
-}
-
-ExprId Assembler::cast(Type target, ExprId a, std::uint32_t at) {
-  Expr expr = row(ExprKind::Cast, target);
-  expr.args[0] = a;
-  return append(expr, at);
-}
-
-ExprId Assembler::bitcast(Type target, ExprId a, std::uint32_t at) {
-  Expr expr = row(ExprKind::Bitcast, target);
-  expr.args[0] = a;
-  return append(expr, at);
-}
-
-ExprId Assembler::fma(ExprId a, ExprId b, ExprId c, std::uint32_t at) {
-  const bool fits = type(a) == type(b) && type(b) == type(c) && kFloatTypes.has(type(a));
-  Expr expr = row(ExprKind::Fma, fits ? type(a) : Type::None);
-  expr.args = {a, b, c};
-  return append(expr, at);
-}
-
-ExprId Assembler::atomic(AtomicOp op, Ordering ordering, std::uint32_t buffer,
-                         std::span<const ExprId> operands, std::uint32_t at) {
-  arena_->facts.has_atomics = true;
-  Expr expr = row(ExprKind::Atomic, Type::None);
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.aux = static_cast<std::uint8_t>(ordering);
-  expr.ref = buffer;
-  for (std::size_t i = 0; i < operands.size() && i < 3; ++i) expr.args[i] = operands[i];
-  if (is_resolved(buffer)) expr.type = info(arena_->buffers[buffer].element).loaded;
-  return append(expr, at);
-}
-
-ExprId Assembler::subgroup_ballot(ExprId condition, std::uint32_t at) {
-  arena_->facts.has_subgroup_ops = true;
-  Expr expr = row(ExprKind::SubgroupBallot, Type::U64);
-  expr.args[0] = condition;
-  return append(expr, at);
-}
-
-ExprId Assembler::subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at) {
-  arena_->facts.has_subgroup_ops = true;
-  Expr expr = row(ExprKind::SubgroupShuffle, type(value));
-  expr.args = {value, lane, kNone};
-  return append(expr, at);
-}
-
-ExprId Assembler::subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at) {
-  arena_->facts.has_subgroup_ops = true;
-  Expr expr =
-      row(ExprKind::SubgroupReduce, info(op).operands.has(type(value)) ? type(value) : Type::None);
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args[0] = value;
-  return append(expr, at);
-}
-
-ExprId Assembler::call(std::uint32_t op, std::span<const ExprId> operands, std::uint32_t at) {
-  arena_->facts.has_calls = true;
-  Expr expr = row(ExprKind::Call, is_resolved(op) ? arena_->ops[op].result_type : Type::None);
-  expr.ref = op;
-  expr.args = {static_cast<std::uint32_t>(arena_->call_operands.size()),
-               static_cast<std::uint32_t>(operands.size()), kNone};
-  arena_->call_operands.insert(arena_->call_operands.end(), operands.begin(), operands.end());
-  return append(expr, at);
-}
-
-ExprId Assembler::append_like(const Expr& like, std::uint32_t ref, std::span<const ExprId> args,
-                              std::uint32_t at) {
-  switch (like.kind) {
+// None if an operand has a type that does not fit, or a name means nothing.
+Type Assembler::type_of(const Expr& expr, std::span<const ExprId> operands) const {
+  const auto of = [&](std::size_t i) { return type(operands[i]); };
+  switch (expr.kind) {
     case ExprKind::Literal:
-      return literal({like.type, like.literal_bits()}, at);
+    case ExprKind::Cast:
+    case ExprKind::Bitcast:
+      return expr.type;
     case ExprKind::Var:
-      return variable(ref, at);
+      return is_resolved(expr.ref) ? arena_->vars[expr.ref].type : Type::None;
     case ExprKind::Load:
-      return load(ref, args[0], at);
+    case ExprKind::Atomic:
+      return is_resolved(expr.ref) ? info(arena_->buffers[expr.ref].element).loaded : Type::None;
     case ExprKind::BufLen:
-      return buffer_length(ref, at);
     case ExprKind::InvocationId:
     case ExprKind::WorkgroupId:
     case ExprKind::LocalId:
@@ -267,35 +145,48 @@ ExprId Assembler::append_like(const Expr& like, std::uint32_t ref, std::span<con
     case ExprKind::WorkgroupSize:
     case ExprKind::SubgroupLocalId:
     case ExprKind::SubgroupSize:
-      return builtin(like.kind, like.aux, at);
+      return Type::U32;
     case ExprKind::Binary:
-      return binary(like.binary(), args[0], args[1], at);
+      return of(0) == of(1) ? result_type(info(expr.binary()).rule, of(0)) : Type::None;
     case ExprKind::Unary:
-      return unary(like.unary(), args[0], at);
+      return result_type(info(expr.unary()).rule, of(0));
     case ExprKind::Select:
-      return select(args[0], args[1], args[2], at);
-    case ExprKind::Cast:
-      return cast(like.type, args[0], at);
-    case ExprKind::Bitcast:
-      return bitcast(like.type, args[0], at);
+      return of(1) == of(2) ? of(1) : Type::None;
     case ExprKind::Fma:
-      return fma(args[0], args[1], args[2], at);
-    case ExprKind::Atomic:
-      return atomic(like.atomic(), like.ordering(), ref, args, at);
+      return of(0) == of(1) && of(1) == of(2) && kFloatTypes.has(of(0)) ? of(0) : Type::None;
     case ExprKind::SubgroupBallot:
-      return subgroup_ballot(args[0], at);
+      return Type::U64;
     case ExprKind::SubgroupShuffle:
-      return subgroup_shuffle(args[0], args[1], at);
+      return of(0);
     case ExprKind::SubgroupReduce:
-      return subgroup_reduce(like.reduce(), args[0], at);
+      return info(expr.reduce()).operands.has(of(0)) ? of(0) : Type::None;
     case ExprKind::Call:
-      return call(ref, args, at);
+      return is_resolved(expr.ref) ? arena_->ops[expr.ref].result_type : Type::None;
   }
-  return kNone;
+  return Type::None;
 }
 
-NodeId Assembler::append(Node node, std::uint32_t at) {
+VarId Assembler::append(Node node, std::string_view declared, std::uint32_t at) {
+  const NodeKindInfo& kind = info(node.kind);
+  Facts& facts = arena_->facts;
+  facts.has_grid_sync |= is_grid_sync(node);
+  facts.has_barrier |= node.kind == NodeKind::Barrier && !is_grid_sync(node);
+  facts.has_indirect_dispatch |= node.kind == NodeKind::IndirectDispatch;
+  facts.has_async |= kind.issues_copy;
+  facts.has_trap |= node.kind == NodeKind::Trap;
+  facts.has_collectives |= kind.orders == Orders::Grid;
   const auto id = static_cast<NodeId>(arena_->nodes.size());
+  if (kind.has_body) {
+    open_nodes_.push_back(id);
+    open_scope();
+  }
+  // The variable of a loop lives in the scope of the body.
+  if (node.kind == NodeKind::Loop) node.ref = declare(declared, Type::U32, VarKind::Loop);
+  if (node.kind == NodeKind::Let) node.ref = declare(declared, type(node.args[0]), VarKind::Let);
+  if (kind.variable == VariableUse::Assigns && is_resolved(node.ref)) {
+    arena_->vars[node.ref].assigned = true;
+  }
+  if (node.kind == NodeKind::If) node.extra = kNone;  // until open_else or close
   node.end = id + 1;
   arena_->nodes.push_back(node);
   if (positions_ != Positions::None) arena_->source.nodes.push_back(at != 0 ? at : here_);
@@ -304,42 +195,7 @@ NodeId Assembler::append(Node node, std::uint32_t at) {
     arena_->source.else_arms.push_back(0);
   }
   just_closed_ = id;
-  return id;
-}
-
-void Assembler::open(NodeId node) {
-  open_nodes_.push_back(node);
-  open_scope();
-}
-
-VarId Assembler::let(std::string_view name, ExprId value, std::uint32_t at) {
-  Node node = node_row(NodeKind::Let);
-  node.ref = declare(name, type(value), VarKind::Let);
-  node.args[0] = value;
-  append(node, at);
-  return node.ref;
-}
-
-void Assembler::assign(std::uint32_t variable, ExprId value, std::uint32_t at) {
-  Node node = node_row(NodeKind::Assign);
-  node.ref = variable;
-  node.args[0] = value;
-  if (is_resolved(variable)) arena_->vars[variable].assigned = true;
-  append(node, at);
-}
-
-void Assembler::store(std::uint32_t buffer, ExprId index, ExprId value, std::uint32_t at) {
-  Node node = node_row(NodeKind::Store);
-  node.ref = buffer;
-  node.args = {index, value};
-  append(node, at);
-}
-
-void Assembler::open_if(ExprId condition, std::uint32_t at) {
-  Node node = node_row(NodeKind::If);
-  node.args[0] = condition;
-  node.extra = kNone;
-  open(append(node, at));
+  return kind.variable == VariableUse::Declares ? node.ref : kNone;
 }
 
 void Assembler::open_else(std::uint32_t at) {
@@ -347,25 +203,6 @@ void Assembler::open_else(std::uint32_t at) {
   open_scope();
   arena_->nodes[open_nodes_.back()].extra = static_cast<NodeId>(arena_->nodes.size());
   if (positions_ == Positions::Text) arena_->source.else_arms[open_nodes_.back()] = at;
-}
-
-VarId Assembler::open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at) {
-  Node node = node_row(NodeKind::Loop);
-  node.args = {from, to};
-  const NodeId id = append(node, at);
-  open(id);
-  // The loop variable lives in the scope of the body.
-  const VarId var = declare(variable, Type::U32, VarKind::Loop);
-  arena_->nodes[id].ref = var;
-  return var;
-}
-
-void Assembler::open_block(std::uint32_t at) { open(append(node_row(NodeKind::Block), at)); }
-
-void Assembler::open_region(std::string_view name, std::uint32_t at) {
-  Node node = node_row(NodeKind::Region);
-  node.name = intern(name);
-  open(append(node, at));
 }
 
 void Assembler::close() {
@@ -376,113 +213,6 @@ void Assembler::close() {
   node.end = static_cast<NodeId>(arena_->nodes.size());
   if (node.kind == NodeKind::If && node.extra == kNone) node.extra = node.end;
   just_closed_ = id;
-}
-
-void Assembler::plain(NodeKind kind, std::uint32_t at) { append(node_row(kind), at); }
-
-void Assembler::barrier(Ordering ordering, std::uint32_t at) {
-  Node node = node_row(NodeKind::Barrier);
-  node.op = static_cast<std::uint8_t>(ordering);
-  (ordering == Ordering::GridSync ? arena_->facts.has_grid_sync : arena_->facts.has_barrier) = true;
-  append(node, at);
-}
-
-void Assembler::indirect_dispatch(std::uint32_t buffer, std::uint32_t offset, std::uint32_t at) {
-  Node node = node_row(NodeKind::IndirectDispatch);
-  node.ref = buffer;
-  node.extra = offset;
-  arena_->facts.has_indirect_dispatch = true;
-  append(node, at);
-}
-
-void Assembler::async_copy(NodeKind kind, std::uint32_t to, ExprId to_index, std::uint32_t from,
-                           ExprId from_index, std::uint32_t count, std::string_view tag,
-                           std::uint32_t at) {
-  Node node = node_row(kind);
-  node.ref = to;
-  node.ref2 = from;
-  node.args = {to_index, from_index};
-  node.extra = count;
-  node.name = intern(tag);
-  arena_->facts.has_async = true;
-  append(node, at);
-}
-
-void Assembler::tagged(NodeKind kind, std::string_view tag, std::uint32_t at) {
-  Node node = node_row(kind);
-  node.name = intern(tag);
-  append(node, at);
-}
-
-void Assembler::trap(ExprId address, std::string_view tag, std::uint32_t at) {
-  Node node = node_row(NodeKind::Trap);
-  node.args[0] = address;
-  node.name = intern(tag);
-  arena_->facts.has_trap = true;
-  append(node, at);
-}
-
-void Assembler::collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::uint32_t from,
-                           std::uint32_t root, std::uint32_t at) {
-  Node node = node_row(kind);
-  node.op = static_cast<std::uint8_t>(op);
-  node.ref = to;
-  node.ref2 = from;
-  node.extra = root;
-  arena_->facts.has_collectives = true;
-  append(node, at);
-}
-
-VarId Assembler::append_like(const Node& like, std::string_view declared, std::string_view text,
-                             std::uint32_t at) {
-  switch (like.kind) {
-    case NodeKind::Let:
-      return let(declared, like.args[0], at);
-    case NodeKind::Loop:
-      return open_loop(declared, like.args[0], like.args[1], at);
-    case NodeKind::Assign:
-      assign(like.ref, like.args[0], at);
-      break;
-    case NodeKind::Store:
-      store(like.ref, like.args[0], like.args[1], at);
-      break;
-    case NodeKind::If:
-      open_if(like.args[0], at);
-      break;
-    case NodeKind::Block:
-      open_block(at);
-      break;
-    case NodeKind::Region:
-      open_region(text, at);
-      break;
-    case NodeKind::Return:
-      plain(like.kind, at);
-      break;
-    case NodeKind::Barrier:
-      barrier(like.ordering(), at);
-      break;
-    case NodeKind::IndirectDispatch:
-      indirect_dispatch(like.ref, like.extra, at);
-      break;
-    case NodeKind::AsyncLoad:
-    case NodeKind::AsyncStore:
-      async_copy(like.kind, like.ref, like.args[0], like.ref2, like.args[1], like.extra, text, at);
-      break;
-    case NodeKind::AsyncWait:
-    case NodeKind::Resume:
-      tagged(like.kind, text, at);
-      break;
-    case NodeKind::Trap:
-      trap(like.args[0], text, at);
-      break;
-    case NodeKind::AllReduce:
-    case NodeKind::AllGather:
-    case NodeKind::ReduceScatter:
-    case NodeKind::Broadcast:
-      collective(like.kind, like.reduce(), like.ref, like.ref2, like.extra, at);
-      break;
-  }
-  return kNone;
 }
 
 void Assembler::end_node_at(std::uint32_t at) {

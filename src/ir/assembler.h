@@ -5,7 +5,9 @@
 // unresolved, an operand of a wrong type gives Type::None, and validation reports both.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -42,57 +44,67 @@ class Assembler {
   void close_op(ExprId result, std::uint32_t at, std::uint32_t end);
   bool has_ops() const { return !arena_->ops.empty(); }
 
-  // Expressions. The operands must be the latest rows that are not operands yet, in order.
-  ExprId literal(Literal value, std::uint32_t at = 0);
-  ExprId variable(std::uint32_t ref, std::uint32_t at = 0);
-  ExprId load(std::uint32_t buffer, ExprId index, std::uint32_t at = 0);
-  ExprId buffer_length(std::uint32_t buffer, std::uint32_t at = 0);
-  ExprId builtin(ExprKind kind, std::uint8_t axis, std::uint32_t at = 0);
-  ExprId binary(BinaryOp op, ExprId a, ExprId b, std::uint32_t at = 0);
-  ExprId unary(UnaryOp op, ExprId a, std::uint32_t at = 0);
-  ExprId select(ExprId condition, ExprId a, ExprId b, std::uint32_t at = 0);
-  ExprId cast(Type target, ExprId a, std::uint32_t at = 0);
-  ExprId bitcast(Type target, ExprId a, std::uint32_t at = 0);
-  ExprId fma(ExprId a, ExprId b, ExprId c, std::uint32_t at = 0);
-  // `operands`: index, expected (CompareExchange only), value.
-  ExprId atomic(AtomicOp op, Ordering ordering, std::uint32_t buffer,
-                std::span<const ExprId> operands, std::uint32_t at = 0);
-  ExprId subgroup_ballot(ExprId condition, std::uint32_t at = 0);
-  ExprId subgroup_shuffle(ExprId value, ExprId lane, std::uint32_t at = 0);
-  ExprId subgroup_reduce(ReduceOp op, ExprId value, std::uint32_t at = 0);
-  ExprId call(std::uint32_t op, std::span<const ExprId> operands, std::uint32_t at = 0);
-  // Appends a row like one of another program, with the same kind, operation and axis, and with its
-  // type if it names one. `ref` and `operands` are the reference and the operands in this program.
-  ExprId append_like(const Expr& like, std::uint32_t ref, std::span<const ExprId> operands,
-                     std::uint32_t at = 0);
+  // Appends an expression. Its operands must be the latest rows that are not operands yet, in
+  // order. Its type follows from them, but for a literal and the casts, which give their own.
+  ExprId append(Expr expr, std::span<const ExprId> operands, std::uint32_t at = 0);
+  ExprId literal(Literal value, std::uint32_t at = 0) {
+    Expr row{.kind = ExprKind::Literal, .type = value.type};
+    row.set_literal_bits(value.bits);
+    return append(row, {}, at);
+  }
+  ExprId variable(std::uint32_t ref, std::uint32_t at = 0) {
+    return append(Expr{.kind = ExprKind::Var, .ref = ref}, {}, at);
+  }
+  ExprId load(std::uint32_t buffer, ExprId index) {
+    return append(Expr{.kind = ExprKind::Load, .ref = buffer}, std::array{index});
+  }
+  ExprId buffer_length(std::uint32_t buffer, std::uint32_t at = 0) {
+    return append(Expr{.kind = ExprKind::BufLen, .ref = buffer}, {}, at);
+  }
+  ExprId builtin(ExprKind kind, std::uint8_t axis, std::uint32_t at = 0) {
+    return append(Expr{.kind = kind, .aux = axis}, {}, at);
+  }
+  ExprId binary(BinaryOp op, ExprId a, ExprId b) {
+    const Expr row{.kind = ExprKind::Binary, .op = static_cast<std::uint8_t>(op)};
+    return append(row, std::array{a, b});
+  }
+  ExprId select(ExprId condition, ExprId a, ExprId b) {
+    return append(Expr{.kind = ExprKind::Select}, std::array{condition, a, b});
+  }
+  ExprId cast(Type target, ExprId a) {
+    return append(Expr{.kind = ExprKind::Cast, .type = target}, std::array{a});
+  }
+  ExprId bitcast(Type target, ExprId a) {
+    return append(Expr{.kind = ExprKind::Bitcast, .type = target}, std::array{a});
+  }
   Type type(ExprId id) const { return arena_->exprs[id].type; }
 
-  // Nodes. A node with a body stays open until close().
-  VarId let(std::string_view name, ExprId value, std::uint32_t at = 0);
-  void assign(std::uint32_t variable, ExprId value, std::uint32_t at = 0);
-  void store(std::uint32_t buffer, ExprId index, ExprId value, std::uint32_t at = 0);
-  void open_if(ExprId condition, std::uint32_t at = 0);
+  // Appends a node, whose references, name and expressions are of this program. A node with a body
+  // stays open until close(). Returns the variable that it declares by the name `declared`, if any.
+  VarId append(Node node, std::string_view declared = {}, std::uint32_t at = 0);
+  VarId let(std::string_view name, ExprId value, std::uint32_t at = 0) {
+    return append(Node{.kind = NodeKind::Let, .args = {value, kNone}}, name, at);
+  }
+  void store(std::uint32_t buffer, ExprId index, ExprId value, std::uint32_t at = 0) {
+    append(Node{.kind = NodeKind::Store, .ref = buffer, .args = {index, value}}, {}, at);
+  }
+  void open_if(ExprId condition, std::uint32_t at = 0) {
+    append(Node{.kind = NodeKind::If, .args = {condition, kNone}}, {}, at);
+  }
   void open_else(std::uint32_t at = 0);
-  VarId open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at = 0);
-  void open_block(std::uint32_t at = 0);
-  void open_region(std::string_view name, std::uint32_t at = 0);
+  VarId open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at = 0) {
+    return append(Node{.kind = NodeKind::Loop, .args = {from, to}}, variable, at);
+  }
+  void open_block(std::uint32_t at = 0) { plain(NodeKind::Block, at); }
+  void open_region(std::string_view name, std::uint32_t at = 0) {
+    append(Node{.kind = NodeKind::Region, .name = intern(name)}, {}, at);
+  }
   void close();
-  void plain(NodeKind kind, std::uint32_t at = 0);  // Return
-  void barrier(Ordering ordering, std::uint32_t at = 0);
-  void indirect_dispatch(std::uint32_t buffer, std::uint32_t offset, std::uint32_t at = 0);
-  void async_copy(NodeKind kind, std::uint32_t to, ExprId to_index, std::uint32_t from,
-                  ExprId from_index, std::uint32_t count, std::string_view tag,
-                  std::uint32_t at = 0);
-  void tagged(NodeKind kind, std::string_view tag, std::uint32_t at = 0);  // AsyncWait, Resume
-  void trap(ExprId address, std::string_view tag, std::uint32_t at = 0);
-  void collective(NodeKind kind, ReduceOp op, std::uint32_t to, std::uint32_t from,
-                  std::uint32_t root, std::uint32_t at = 0);
-
-  // Appends a node like one of another program, and opens it if it has a body. Returns the variable
-  // that it declares, if any. `like.ref`, `like.ref2` and `like.args` refer to this program;
-  // `declared` is the name of the variable, `text` the name or tag of the node.
-  VarId append_like(const Node& like, std::string_view declared, std::string_view text,
-                    std::uint32_t at = 0);
+  void plain(NodeKind kind, std::uint32_t at = 0) { append(Node{.kind = kind}, {}, at); }
+  void barrier(Ordering ordering, std::uint32_t at = 0) {
+    const auto op = static_cast<std::uint8_t>(ordering);
+    append(Node{.kind = NodeKind::Barrier, .op = op}, {}, at);
+  }
 
   // The number of open scopes: 0 at the top level of the entry or of an operation's body.
   std::size_t open_depth() const { return open_nodes_.size(); }
@@ -127,9 +139,7 @@ class Assembler {
     }
   };
 
-  ExprId append(Expr expr, std::uint32_t at);
-  NodeId append(Node node, std::uint32_t at);
-  void open(NodeId node);
+  Type type_of(const Expr& expr, std::span<const ExprId> operands) const;
   void open_scope() { scope_starts_.push_back(undo_.size()); }
   void close_scope();
   VarId declare(std::string_view text, Type type, VarKind kind);

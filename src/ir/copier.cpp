@@ -85,10 +85,10 @@ ExprId Copier::expression(ExprId root) {
       pending_.push_back(replacement(id));
       continue;
     }
-    const Expr& e = from_.expr(id);
+    Expr like = from_.expr(id);
+    like.ref = reference(like);
     const std::size_t count = from_.operands(id).size();
-    const ExprId made =
-        to_->append_like(e, reference(e), std::span(pending_).last(count), at_expr(id));
+    const ExprId made = to_->append(like, std::span(pending_).last(count), at_expr(id));
     pending_.resize(pending_.size() - count);
     pending_.push_back(made);
   }
@@ -149,8 +149,8 @@ void Copier::append(NodeId id) {
   if (facts.variable == VariableUse::None) like.ref = buffer(like.ref);
   if (facts.variable == VariableUse::Assigns) like.ref = vars_[variable];
   like.ref2 = buffer(like.ref2);
-  const VarId declared = to_->append_like(like, declares ? from_.var_name(variable) : "",
-                                          like.name == kNone ? "" : from_.name(like.name));
+  if (like.name != kNone) like.name = to_->intern(from_.name(like.name));
+  const VarId declared = to_->append(like, declares ? from_.var_name(variable) : "");
   if (declares) vars_[variable] = declared;
 }
 

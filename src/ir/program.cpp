@@ -168,14 +168,17 @@ Program::Program(std::string name, Extent3 workgroup_size, FloatMode float_mode,
       std::make_shared<const Header>(std::move(name), workgroup_size, float_mode, fingerprint);
 }
 
+std::size_t Expr::arity() const {
+  const bool compares = kind == ExprKind::Atomic && atomic() == AtomicOp::CompareExchange;
+  return info(kind).arity + (compares ? 1u : 0u);
+}
+
 std::span<const ExprId> Program::operands(ExprId id) const {
   const Expr& e = expr(id);
   if (e.kind == ExprKind::Call) {
     return std::span(arena_->call_operands).subspan(e.args[0], e.args[1]);
   }
-  std::size_t arity = info(e.kind).arity;
-  if (e.kind == ExprKind::Atomic && e.atomic() == AtomicOp::CompareExchange) ++arity;
-  return std::span(e.args).first(arity);
+  return std::span(e.args).first(e.arity());
 }
 
 std::span<const ExprId> Program::expressions(NodeId id) const {

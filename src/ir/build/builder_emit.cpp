@@ -93,9 +93,6 @@ class Emitter {
     } while (taken_.contains(name));
     return name;
   }
-  std::string_view text(const Statement& statement) const {
-    return statement.text == kNone ? std::string_view() : state_.texts[statement.text];
-  }
 
   const State& state_;
   Assembler assembler_;
@@ -167,18 +164,16 @@ void Emitter::leave() {
 // Appends the statement, and opens its body if it has one.
 void Emitter::emit(const Statement& s) {
   const NodeKindInfo& facts = info(s.kind);
-  Node like{.kind = s.kind,
+  Node node{.kind = s.kind,
             .op = s.op,
             .ref = facts.variable == VariableUse::Assigns ? variable_ref(s.ref) : known_ref(s.ref),
             .ref2 = known_ref(s.ref2),
-            .name = kNone,
-            .extra = s.extra,
-            .args = {kNone, kNone},
-            .end = 0};
-  for (std::size_t i = 0; i < facts.arity; ++i) like.args[i] = emit_expr(s.args[i]);
+            .extra = s.extra};
+  for (std::size_t i = 0; i < facts.arity; ++i) node.args[i] = emit_expr(s.args[i]);
+  if (s.text != kNone) node.name = assembler_.intern(state_.texts[s.text]);
   const bool declares = facts.variable == VariableUse::Declares;
   const std::string declared = declares ? declared_name(s.ref) : std::string();
-  const VarId var = assembler_.append_like(like, declared, text(s));
+  const VarId var = assembler_.append(node, declared);
   if (s.body != kNone) enter(s.body, &s);
   if (declares) show(var_refs_, s.ref, var);
 }
@@ -215,10 +210,13 @@ ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
 
 ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
   const State::Recorded& e = state_.exprs[id];
-  const Expr like{
-      .kind = e.kind, .op = e.op, .type = e.type, .aux = e.aux, .ref = kNone, .args = e.args};
-  return assembler_.append_like(
-      like, e.kind == ExprKind::Var ? variable_ref(e.ref) : known_ref(e.ref), args);
+  const Expr row{.kind = e.kind,
+                 .op = e.op,
+                 .type = e.type,
+                 .aux = e.aux,
+                 .ref = e.kind == ExprKind::Var ? variable_ref(e.ref) : known_ref(e.ref),
+                 .args = e.args};
+  return assembler_.append(row, args);
 }
 
 }  // namespace

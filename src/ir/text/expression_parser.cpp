@@ -36,15 +36,17 @@ const BinaryOpInfo* infix_op(const Token& token) {
 
 }  // namespace
 
-void ExpressionParser::push(FrameKind kind, std::uint8_t value, std::uint32_t offset,
-                            std::uint32_t ref) {
-  frames_.push_back({kind, value, 0, 0, offset, ref, operands_.size()});
+void ExpressionParser::push(FrameKind kind, std::uint32_t offset, const Expr& row,
+                            std::string_view name) {
+  frames_.push_back({kind, 0, offset, row, name, operands_.size()});
 }
 
-ExprId ExpressionParser::take_operand() {
-  const ExprId operand = operands_.back();
-  operands_.pop_back();
-  return operand;
+// The left operand of an infix operator is complete.
+void ExpressionParser::push_operator(const Expr& row, std::uint8_t precedence,
+                                     std::uint32_t offset) {
+  const std::size_t complete = row.kind == ExprKind::Binary ? 1 : 0;
+  frames_.push_back(
+      {FrameKind::Operator, precedence, offset, row, {}, operands_.size() - complete});
 }
 
 ExprId ExpressionParser::parse() {
@@ -55,7 +57,7 @@ ExprId ExpressionParser::parse() {
     }
   } while (read_operator());
   if (!frames_.empty()) unbalanced(frames_.back());
-  return take_operand();
+  return operands_.back();
 }
 
 // Returns true when an operand is complete.
@@ -87,9 +89,14 @@ bool ExpressionParser::read_operand() {
       tokens_.fail("a value");
   }
   const std::uint32_t offset = token.offset;
+  const auto prefix = [&](UnaryOp op) {
+    const Expr row{.kind = ExprKind::Unary, .op = static_cast<std::uint8_t>(op)};
+    push_operator(row, kPrefixPrecedence, offset);
+    return false;
+  };
   if (tokens_.at("(")) {
     tokens_.take();
-    push(FrameKind::Paren, 0, offset);
+    push(FrameKind::Paren, offset);
     return false;
   }
   if (tokens_.at("-")) {
@@ -103,14 +110,12 @@ bool ExpressionParser::read_operand() {
       operands_.push_back(assembler_.literal({type, positive.bits | sign}, offset));
       return true;
     }
-    push(FrameKind::Prefix, static_cast<std::uint8_t>(UnaryOp::Negate), offset);
-    return false;
+    return prefix(UnaryOp::Negate);
   }
   for (const UnaryOp op : {UnaryOp::BitNot, UnaryOp::LogicalNot}) {
     if (tokens_.at(info(op).prefix)) {
       tokens_.take();
-      push(FrameKind::Prefix, static_cast<std::uint8_t>(op), offset);
-      return false;
+      return prefix(op);
     }
   }
   tokens_.fail("a value");
@@ -160,18 +165,19 @@ bool ExpressionParser::read_name() {
   tokens_.expect_name("a value");
   if (tokens_.at("[")) {
     tokens_.take();
-    push(FrameKind::Index, 0, token.offset, assembler_.buffer_ref(token.text));
+    const std::uint32_t buffer = assembler_.buffer_ref(token.text);
+    push(FrameKind::Index, token.offset, {.kind = ExprKind::Load, .ref = buffer});
     return false;
   }
   if (tokens_.at("(")) {
     tokens_.take();
-    const std::uint32_t op = assembler_.op_ref(token.text);
+    const Expr call{.kind = ExprKind::Call, .ref = assembler_.op_ref(token.text)};
     if (tokens_.at(")")) {
       tokens_.take();
-      operands_.push_back(assembler_.call(op, {}, token.offset));
+      operands_.push_back(assembler_.append(call, {}, token.offset));
       return true;
     }
-    push(FrameKind::Call, 0, token.offset, op);
+    push(FrameKind::Function, token.offset, call);
     return false;
   }
   operands_.push_back(assembler_.variable(assembler_.variable_ref(token.text), token.offset));
@@ -180,22 +186,22 @@ bool ExpressionParser::read_name() {
 
 bool ExpressionParser::read_function(const Word& word) {
   const std::uint32_t offset = tokens_.last_offset();
-  const auto open = [&](FrameKind kind) {
+  const auto open = [&](const Expr& row) {
     tokens_.expect("(", fmt::format("after `{}`", word.text));
-    push(kind, word.value, offset);
+    push(FrameKind::Function, offset, row, word.text);
     return false;
   };
   switch (word.kind) {
     case WordKind::TypeName:
-      return open(FrameKind::Cast);
+      return open({.kind = ExprKind::Cast, .type = static_cast<Type>(word.value)});
     case WordKind::Binary:
-      return open(FrameKind::Binary);
+      return open({.kind = ExprKind::Binary, .op = word.value});
     case WordKind::Unary:
-      return open(FrameKind::Unary);
+      return open({.kind = ExprKind::Unary, .op = word.value});
     case WordKind::SubgroupReduce:
-      return open(FrameKind::SubgroupReduce);
+      return open({.kind = ExprKind::SubgroupReduce, .op = word.value});
     case WordKind::Atomic:
-      open_atomic(static_cast<AtomicOp>(word.value));
+      open_atomic(word);
       return false;
     case WordKind::Function:
       break;
@@ -218,13 +224,13 @@ bool ExpressionParser::read_function(const Word& word) {
     tokens_.take();
     tokens_.expect(">", "after the type");
     tokens_.expect("(", "after `bitcast<…>`");
-    push(FrameKind::Bitcast, static_cast<std::uint8_t>(*type), offset);
+    push(FrameKind::Function, offset, {.kind = kind, .type = *type}, word.text);
     return false;
   }
-  return open(FrameKind::Function);
+  return open({.kind = kind});
 }
 
-void ExpressionParser::open_atomic(AtomicOp op) {
+void ExpressionParser::open_atomic(const Word& word) {
   const std::uint32_t offset = tokens_.last_offset();
   Ordering ordering = Ordering::Relaxed;
   if (tokens_.at(".")) {
@@ -237,29 +243,20 @@ void ExpressionParser::open_atomic(AtomicOp op) {
   tokens_.expect("(", "after the atomic's name");
   const Token buffer = tokens_.expect_name("the name of a buffer");
   const std::uint32_t ref = assembler_.buffer_ref(buffer.text);
-  push(FrameKind::Atomic, static_cast<std::uint8_t>(op), offset, ref);
-  frames_.back().ordering = static_cast<std::uint8_t>(ordering);
+  const auto aux = static_cast<std::uint8_t>(ordering);
+  push(FrameKind::Function, offset,
+       {.kind = ExprKind::Atomic, .op = word.value, .aux = aux, .ref = ref}, word.text);
   const Token bracket = tokens_.expect("[", "and an index after the buffer's name");
-  push(FrameKind::AtomicIndex, 0, bracket.offset, ref);
+  push(FrameKind::AtomicIndex, bracket.offset);
 }
 
 // Applies the pending operators that bind at least as tightly as `precedence`.
 void ExpressionParser::reduce(std::uint8_t precedence) {
   while (!frames_.empty()) {
     const Frame frame = frames_.back();
-    if (frame.kind == FrameKind::Prefix && kPrefixPrecedence >= precedence) {
-      frames_.pop_back();
-      const ExprId a = take_operand();
-      operands_.push_back(assembler_.unary(static_cast<UnaryOp>(frame.value), a, frame.offset));
-    } else if (frame.kind == FrameKind::Infix && frame.precedence >= precedence) {
-      frames_.pop_back();
-      const ExprId b = take_operand();
-      const ExprId a = take_operand();
-      operands_.push_back(
-          assembler_.binary(static_cast<BinaryOp>(frame.value), a, b, frame.offset));
-    } else {
-      return;
-    }
+    if (frame.kind != FrameKind::Operator || frame.precedence < precedence) return;
+    frames_.pop_back();
+    finish(frame);
   }
 }
 
@@ -270,8 +267,8 @@ bool ExpressionParser::read_operator() {
     if (const BinaryOpInfo* row = infix_op(token); row != nullptr) {
       reduce(row->precedence);
       tokens_.take();
-      push(FrameKind::Infix, static_cast<std::uint8_t>(row->op), token.offset);
-      frames_.back().precedence = row->precedence;
+      const auto op = static_cast<std::uint8_t>(row->op);
+      push_operator({.kind = ExprKind::Binary, .op = op}, row->precedence, token.offset);
       return true;
     }
     reduce(0);
@@ -286,8 +283,7 @@ bool ExpressionParser::read_operator() {
         tokens_.expect(",", "and a value after the element an atomic changes");
         return true;
       }
-      const ExprId at = take_operand();
-      operands_.push_back(assembler_.load(frame.ref, at, frame.offset));
+      finish(frame);
       continue;
     }
     if (tokens_.at(",") && frame.kind != FrameKind::Paren) {
@@ -301,80 +297,22 @@ bool ExpressionParser::read_operator() {
   }
 }
 
-void ExpressionParser::check_count(const Frame& frame, std::size_t expected,
-                                   std::string_view name) const {
+void ExpressionParser::check_count(const Frame& frame) const {
   const std::size_t given = operands_.size() - frame.first_operand;
+  const std::size_t expected = frame.row.arity();
   if (given == expected) return;
   throw SyntaxError{
       FindingCode::BadArgumentCount, frame.offset,
-      fmt::format("`{}` takes {} argument{}, {} given.", name, expected, expected == 1 ? "" : "s",
-                  given),
-      fmt::format("give `{}` {} argument{}.", name, expected, expected == 1 ? "" : "s")};
+      fmt::format("`{}` takes {} argument{}, {} given.", frame.name, expected,
+                  expected == 1 ? "" : "s", given),
+      fmt::format("give `{}` {} argument{}.", frame.name, expected, expected == 1 ? "" : "s")};
 }
 
 void ExpressionParser::finish(const Frame& frame) {
-  const auto args = std::span(operands_).subspan(frame.first_operand);
-  ExprId result = kNone;
-  switch (frame.kind) {
-    case FrameKind::Cast: {
-      const auto type = static_cast<Type>(frame.value);
-      check_count(frame, 1, info(type).name);
-      result = assembler_.cast(type, args[0], frame.offset);
-      break;
-    }
-    case FrameKind::Bitcast:
-      check_count(frame, 1, "bitcast");
-      result = assembler_.bitcast(static_cast<Type>(frame.value), args[0], frame.offset);
-      break;
-    case FrameKind::Binary: {
-      const auto op = static_cast<BinaryOp>(frame.value);
-      check_count(frame, 2, info(op).name);
-      result = assembler_.binary(op, args[0], args[1], frame.offset);
-      break;
-    }
-    case FrameKind::Unary: {
-      const auto op = static_cast<UnaryOp>(frame.value);
-      check_count(frame, 1, info(op).name);
-      result = assembler_.unary(op, args[0], frame.offset);
-      break;
-    }
-    case FrameKind::Atomic: {
-      const auto op = static_cast<AtomicOp>(frame.value);
-      check_count(frame, op == AtomicOp::CompareExchange ? 3 : 2, info(op).name);
-      result = assembler_.atomic(op, static_cast<Ordering>(frame.ordering), frame.ref, args,
-                                 frame.offset);
-      break;
-    }
-    case FrameKind::SubgroupReduce: {
-      const auto op = static_cast<ReduceOp>(frame.value);
-      check_count(frame, 1, fmt::format("subgroup_{}", info(op).name));
-      result = assembler_.subgroup_reduce(op, args[0], frame.offset);
-      break;
-    }
-    case FrameKind::Function: {
-      const auto kind = static_cast<ExprKind>(frame.value);
-      check_count(frame, info(kind).arity, function_word(kind));
-      if (kind == ExprKind::Select) {
-        result = assembler_.select(args[0], args[1], args[2], frame.offset);
-      } else if (kind == ExprKind::Fma) {
-        result = assembler_.fma(args[0], args[1], args[2], frame.offset);
-      } else if (kind == ExprKind::SubgroupBallot) {
-        result = assembler_.subgroup_ballot(args[0], frame.offset);
-      } else {
-        result = assembler_.subgroup_shuffle(args[0], args[1], frame.offset);
-      }
-      break;
-    }
-    case FrameKind::Call:
-      result = assembler_.call(frame.ref, args, frame.offset);
-      break;
-    case FrameKind::Prefix:
-    case FrameKind::Infix:
-    case FrameKind::Paren:
-    case FrameKind::Index:
-    case FrameKind::AtomicIndex:
-      return;
-  }
+  // Validation reports a call with other operands than its operation takes.
+  if (frame.row.kind != ExprKind::Call) check_count(frame);
+  const auto operands = std::span(operands_).subspan(frame.first_operand);
+  const ExprId result = assembler_.append(frame.row, operands, frame.offset);
   operands_.resize(frame.first_operand);
   operands_.push_back(result);
 }

@@ -19,40 +19,31 @@ class ExpressionParser {
 
  private:
   enum class FrameKind : std::uint8_t {
-    Prefix,  // value: UnaryOp
-    Infix,   // value: BinaryOp
+    Operator,  // prefix or infix
     Paren,
     Index,        // buffer[ …
-    AtomicIndex,  // the buffer[ … inside an atomic; its Atomic frame is below
-    Cast,         // value: Type
-    Bitcast,      // value: Type
-    Binary,       // the function form; value: BinaryOp
-    Unary,        // value: UnaryOp
-    Atomic,       // value: AtomicOp
-    SubgroupReduce,
-    Function,  // value: ExprKind
-    Call,
+    AtomicIndex,  // the buffer[ … inside an atomic; its Function frame is below
+    Function,     // name( …
   };
   struct Frame {
     FrameKind kind;
-    std::uint8_t value;
-    std::uint8_t ordering;
-    std::uint8_t precedence;
+    std::uint8_t precedence;  // of an operator
     std::uint32_t offset;
-    std::uint32_t ref;
+    Expr row;               // what is appended once its operands are
+    std::string_view name;  // of a function
     std::size_t first_operand;
   };
 
-  void push(FrameKind kind, std::uint8_t value, std::uint32_t offset, std::uint32_t ref = kNone);
+  void push(FrameKind kind, std::uint32_t offset, const Expr& row = {}, std::string_view name = {});
+  void push_operator(const Expr& row, std::uint8_t precedence, std::uint32_t offset);
   bool read_operand();  // false if it opened a frame and an operand must still follow
   bool read_name();
   bool read_function(const Word& word);
   bool read_operator();  // false at the end of the expression
-  void open_atomic(AtomicOp op);
+  void open_atomic(const Word& word);
   void reduce(std::uint8_t precedence);
   void finish(const Frame& frame);
-  ExprId take_operand();
-  void check_count(const Frame& frame, std::size_t expected, std::string_view name) const;
+  void check_count(const Frame& frame) const;
   [[noreturn]] void unbalanced(const Frame& frame) const;
 
   TokenStream& tokens_;

@@ -59,6 +59,7 @@ class Parser {
     return at;
   }
   void async_copy(NodeKind kind, std::uint32_t at);
+  void tagged(NodeKind kind, std::uint32_t at);
   void collective(NodeKind kind, std::uint32_t at);
   ReduceOp reduction();
   Ordering ordering();
@@ -270,7 +271,9 @@ void Parser::name_statement(std::uint32_t at) {
   } else {
     tokens_.take();
     const std::uint32_t variable = assembler_.variable_ref(name);
-    assembler_.assign(variable, expressions_.parse(), at);
+    const ExprId value = expressions_.parse();
+    assembler_.append(Node{.kind = NodeKind::Assign, .ref = variable, .args = {value, kNone}}, {},
+                      at);
   }
   end_statement();
 }
@@ -304,7 +307,20 @@ void Parser::async_copy(NodeKind kind, std::uint32_t at) {
   tokens_.expect(",", "and a tag after the count");
   const Token tag = tokens_.expect_name("a tag");
   tokens_.expect(")", "after the tag");
-  assembler_.async_copy(kind, to, to_index, from, from_index, count, tag.text, at);
+  assembler_.append(Node{.kind = kind,
+                         .ref = to,
+                         .ref2 = from,
+                         .name = assembler_.intern(tag.text),
+                         .extra = count,
+                         .args = {to_index, from_index}},
+                    {}, at);
+}
+
+void Parser::tagged(NodeKind kind, std::uint32_t at) {
+  tokens_.expect("(", "and a tag");
+  const NameId name = assembler_.intern(tokens_.expect_name("a tag").text);
+  tokens_.expect(")", "after the tag");
+  assembler_.append(Node{.kind = kind, .name = name}, {}, at);
 }
 
 void Parser::collective(NodeKind kind, std::uint32_t at) {
@@ -322,16 +338,15 @@ void Parser::collective(NodeKind kind, std::uint32_t at) {
     root = tokens_.expect_count("a rank");
   }
   tokens_.expect(")", "after the buffers");
-  assembler_.collective(kind, op, to, from, root, at);
+  assembler_.append(Node{.kind = kind,
+                         .op = static_cast<std::uint8_t>(op),
+                         .ref = to,
+                         .ref2 = from,
+                         .extra = root},
+                    {}, at);
 }
 
 void Parser::keyword_statement(const Word& word, std::uint32_t at) {
-  const auto tag = [&] {
-    tokens_.expect("(", "and a tag");
-    const Token name = tokens_.expect_name("a tag");
-    tokens_.expect(")", "after the tag");
-    return name.text;
-  };
   switch (static_cast<Keyword>(word.value)) {
     case Keyword::Let: {
       const std::string_view name = tokens_.expect_name("the variable's name").text;
@@ -378,7 +393,8 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
       const std::uint32_t offset = tokens_.expect_count("an offset");
       tokens_.expect("]", "after the offset");
       tokens_.expect(")", "after the buffer");
-      assembler_.indirect_dispatch(buffer, offset, at);
+      assembler_.append(Node{.kind = NodeKind::IndirectDispatch, .ref = buffer, .extra = offset},
+                        {}, at);
       break;
     }
     case Keyword::AsyncLoad:
@@ -388,10 +404,10 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
       async_copy(NodeKind::AsyncStore, at);
       break;
     case Keyword::AsyncWait:
-      assembler_.tagged(NodeKind::AsyncWait, tag(), at);
+      tagged(NodeKind::AsyncWait, at);
       break;
     case Keyword::Resume:
-      assembler_.tagged(NodeKind::Resume, tag(), at);
+      tagged(NodeKind::Resume, at);
       break;
     case Keyword::Trap: {
       tokens_.expect("(", "after `trap`");
@@ -399,7 +415,10 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
       tokens_.expect(",", "and a tag after the address");
       const Token name = tokens_.expect_name("a tag");
       tokens_.expect(")", "after the tag");
-      assembler_.trap(address, name.text, at);
+      assembler_.append(Node{.kind = NodeKind::Trap,
+                             .name = assembler_.intern(name.text),
+                             .args = {address, kNone}},
+                        {}, at);
       break;
     }
     case Keyword::AllReduce:

@@ -79,13 +79,6 @@ constexpr Word kFixedWords[] = {
     function("subgroup_shuffle", ExprKind::SubgroupShuffle),
 };
 
-std::string_view fixed_word(WordKind word_kind, ExprKind kind) {
-  for (const Word& word : kFixedWords) {
-    if (word.kind == word_kind && word.value == static_cast<std::uint8_t>(kind)) return word.text;
-  }
-  return "?";
-}
-
 std::vector<Word> make_words() {
   std::vector<Word> words(std::begin(kFixedWords), std::end(kFixedWords));
   for (const TypeInfo& row : kTypes) {
@@ -143,8 +136,13 @@ const Word* find_word(std::string_view text) {
 
 std::span<const Word> all_words() { return words(); }
 
-std::string_view builtin_word(ExprKind kind) { return fixed_word(WordKind::Builtin, kind); }
-std::string_view function_word(ExprKind kind) { return fixed_word(WordKind::Function, kind); }
+std::string_view builtin_word(ExprKind kind) {
+  for (const Word& word : kFixedWords) {
+    const bool is_one = word.kind == WordKind::Builtin;
+    if (is_one && word.value == static_cast<std::uint8_t>(kind)) return word.text;
+  }
+  return "?";
+}
 
 bool builtin_has_axis(ExprKind kind) {
   return kind != ExprKind::SubgroupLocalId && kind != ExprKind::SubgroupSize;

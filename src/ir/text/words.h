@@ -72,8 +72,6 @@ std::span<const Word> all_words();
 
 // The word for an id expression: "invocation", "local", …
 std::string_view builtin_word(ExprKind kind);
-// The word for a function that is not in a table of operations: "select", "fma", …
-std::string_view function_word(ExprKind kind);
 bool builtin_has_axis(ExprKind kind);
 
 // Whether it is a name, [A-Za-z_][A-Za-z0-9_]*, other than `_`, reserved words and `bitcast`.
