@@ -166,8 +166,12 @@ class Builder {
   void barrier(Ordering ordering = Ordering::AcqRel);
   void grid_sync() { barrier(Ordering::GridSync); }
   void indirect_dispatch(Buffer buffer, std::uint32_t offset);
-  void async_load(Element to, Element from, std::uint32_t count, std::string tag);
-  void async_store(Element to, Element from, std::uint32_t count, std::string tag);
+  void async_load(Element to, Element from, std::uint32_t count, std::string tag) {
+    async_copy(NodeKind::AsyncLoad, to, from, count, std::move(tag));
+  }
+  void async_store(Element to, Element from, std::uint32_t count, std::string tag) {
+    async_copy(NodeKind::AsyncStore, to, from, count, std::move(tag));
+  }
   void async_wait(std::string tag);
   void trap(Value address, std::string tag);
   void resume(std::string tag);
@@ -187,12 +191,19 @@ class Builder {
   friend class Var;
   friend class Element;
 
+  // A buffer of another builder stays unresolved.
+  BufferId ref(const Buffer& of) const { return of.builder_ == this ? of.id_ : kUnresolved; }
+  BufferId ref(const Element& of) const { return of.builder_ == this ? of.buffer_ : kUnresolved; }
+  Buffer declare(std::string name, Type element, std::uint32_t count, Access access,
+                 bool output = false);
   Value builtin(ExprKind kind, unsigned axis);
   std::uint32_t use(Value value);
+  Value record(Expr row, std::initializer_list<Value> operands = {});
   Value load(BufferId buffer, Value index);
   void store(BufferId buffer, Value index, Value value);
   Value read(std::uint32_t variable);
   void assign(std::uint32_t variable, Value value);
+  void async_copy(NodeKind kind, Element to, Element from, std::uint32_t count, std::string tag);
 
   std::unique_ptr<State> state_;
 };

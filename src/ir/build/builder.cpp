@@ -8,9 +8,6 @@
 
 namespace felsite::ir {
 
-using Recorded = Builder::State::Recorded;
-using Statement = Builder::State::Statement;
-
 namespace {
 
 // Directs statements to `scope` during its lifetime, even if the user's code throws.
@@ -27,30 +24,30 @@ class InScope {
   Builder::State::ScopeId outer_;
 };
 
+void record_body(Builder::State& state, Builder::State::ScopeId scope, const Builder::Body& body) {
+  const InScope inside(state, scope);
+  body();
+}
+
 }  // namespace
 
-std::uint32_t Builder::State::add(Recorded expr) {
-  expr.scope = current;
-  expr.position = position();
-  for (const std::uint32_t operand : std::span(expr.args).first(
-           expr.kind == ExprKind::Call || expr.kind == ExprKind::Literal ? 0
-                                                                         : info(expr.kind).arity)) {
-    expr.changeable |= exprs[operand].changeable;
+std::uint32_t Builder::State::add(const Expr& row) {
+  const bool changes =
+      row.kind == ExprKind::Var ? vars[row.ref].mutable_ : info(row.kind).purity != Purity::Pure;
+  const auto id = static_cast<std::uint32_t>(exprs.size());
+  exprs.push_back({.row = row, .changeable = changes, .scope = current, .position = position()});
+  for (const std::uint32_t operand : operands(id)) {
+    exprs[id].changeable |= exprs[operand].changeable;
   }
-  exprs.push_back(expr);
-  return static_cast<std::uint32_t>(exprs.size() - 1);
+  return id;
 }
 
 std::span<const std::uint32_t> Builder::State::operands(std::uint32_t id) const {
-  const Recorded& expr = exprs[id];
-  if (expr.kind == ExprKind::Call) {
-    return std::span(call_operands).subspan(expr.args[0], expr.args[1]);
+  const Expr& row = exprs[id].row;
+  if (row.kind == ExprKind::Call) {
+    return std::span(call_operands).subspan(row.args[0], row.args[1]);
   }
-  std::size_t arity = info(expr.kind).arity;
-  const bool compares =
-      expr.kind == ExprKind::Atomic && static_cast<AtomicOp>(expr.op) == AtomicOp::CompareExchange;
-  if (compares) ++arity;
-  return std::span(expr.args).first(arity);
+  return std::span(row.args).first(row.arity());
 }
 
 Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgroup_size)
@@ -76,42 +73,33 @@ Buffer Builder::declare(BufferDecl decl) {
   return Buffer(this, static_cast<BufferId>(state_->buffers.size() - 1));
 }
 
-namespace {
-BufferDecl make_decl(std::string name, Type element, std::uint32_t count, Access access,
-                     std::uint32_t binding) {
-  BufferDecl decl;
-  decl.name = std::move(name);
-  decl.binding = access == Access::Workgroup ? 0 : binding;
-  decl.element = element;
-  decl.count = count;
-  decl.access = access;
-  return decl;
+Buffer Builder::declare(std::string name, Type element, std::uint32_t count, Access access,
+                        bool output) {
+  return declare({.name = std::move(name),
+                  .binding = access == Access::Workgroup ? 0 : state_->next_binding,
+                  .element = element,
+                  .count = count,
+                  .access = access,
+                  .output = output});
 }
-}  // namespace
 
 Buffer Builder::readonly(std::string name, Type element, std::uint32_t count) {
-  return declare(
-      make_decl(std::move(name), element, count, Access::ReadOnly, state_->next_binding));
+  return declare(std::move(name), element, count, Access::ReadOnly);
 }
 Buffer Builder::readwrite(std::string name, Type element, std::uint32_t count) {
-  return declare(
-      make_decl(std::move(name), element, count, Access::ReadWrite, state_->next_binding));
+  return declare(std::move(name), element, count, Access::ReadWrite);
 }
 Buffer Builder::writeonly(std::string name, Type element, std::uint32_t count) {
-  return declare(
-      make_decl(std::move(name), element, count, Access::WriteOnly, state_->next_binding));
+  return declare(std::move(name), element, count, Access::WriteOnly);
 }
 Buffer Builder::uniform(std::string name, Type element, std::uint32_t count) {
-  return declare(make_decl(std::move(name), element, count, Access::Uniform, state_->next_binding));
+  return declare(std::move(name), element, count, Access::Uniform);
 }
 Buffer Builder::workgroup(std::string name, Type element, std::uint32_t count) {
-  return declare(make_decl(std::move(name), element, count, Access::Workgroup, 0));
+  return declare(std::move(name), element, count, Access::Workgroup);
 }
 Buffer Builder::output(std::string name, Type element, std::uint32_t count) {
-  BufferDecl decl =
-      make_decl(std::move(name), element, count, Access::ReadWrite, state_->next_binding);
-  decl.output = true;
-  return declare(std::move(decl));
+  return declare(std::move(name), element, count, Access::ReadWrite, /*output=*/true);
 }
 
 OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, const OpBody& body) {
@@ -123,8 +111,7 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
   const InScope scope(*state_, recorded.body);
   std::vector<Value> values;
   for (const Param& param : recorded.params) {
-    state_->vars.push_back({.name = param.name});
-    recorded.param_vars.push_back(static_cast<std::uint32_t>(state_->vars.size() - 1));
+    recorded.param_vars.push_back(state_->add_var(param.name));
     values.push_back(read(recorded.param_vars.back()));
   }
   recorded.result = use(body(values));
@@ -137,158 +124,108 @@ OpHandle Builder::op(std::string name, std::vector<Param> params, Type result, c
 std::uint32_t Builder::use(Value value) {
   if (value.builder_ != this) {
     // A literal; or a value without a builder or of another one, which no program can hold.
-    Recorded literal{.kind = ExprKind::Literal};
-    literal.type = value.builder_ == nullptr ? value.literal_.type : Type::None;
-    literal.args = {static_cast<std::uint32_t>(value.literal_.bits),
-                    static_cast<std::uint32_t>(value.literal_.bits >> 32), 0};
+    Expr literal{.kind = ExprKind::Literal};
+    if (value.builder_ == nullptr) literal.type = value.literal_.type;
+    literal.set_literal_bits(value.literal_.bits);
     return state_->add(literal);
   }
-  Recorded& expr = state_->exprs[value.id_];
-  const bool leaf = info(expr.kind).arity == 0 && expr.kind != ExprKind::Call;
+  State::Recorded& expr = state_->exprs[value.id_];
+  const bool leaf = expr.row.arity() == 0 && expr.row.kind != ExprKind::Call;
   const bool moved = expr.scope != state_->current || expr.position != state_->position();
   ++expr.uses;
-  if (expr.kind == ExprKind::Var) state_->vars[expr.ref].named = true;
+  if (expr.row.kind == ExprKind::Var) state_->vars[expr.row.ref].named = true;
   if ((expr.changeable && moved) || (!leaf && expr.uses > 1)) expr.bound = true;
   return value.id_;
 }
 
+Value Builder::record(Expr row, std::initializer_list<Value> operands) {
+  std::size_t count = 0;
+  for (const Value& operand : operands) row.args[count++] = use(operand);
+  return Value(this, state_->add(row));
+}
+
 Value Builder::builtin(ExprKind kind, unsigned axis) {
-  Recorded expr{.kind = kind};
-  expr.aux = static_cast<std::uint8_t>(axis > 2 ? 3 : axis);
-  return Value(this, state_->add(expr));
+  return record({.kind = kind, .aux = static_cast<std::uint8_t>(axis > 2 ? 3 : axis)});
 }
 
 Value Builder::length(Buffer buffer) {
-  Recorded expr{.kind = ExprKind::BufLen};
-  expr.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::BufLen, .ref = ref(buffer)});
 }
 
 Value Builder::read(std::uint32_t variable) {
-  Recorded expr{.kind = ExprKind::Var};
-  expr.ref = variable;
-  expr.changeable = state_->vars[variable].mutable_;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Var, .ref = variable});
 }
 
 Value Builder::load(BufferId buffer, Value index) {
-  Recorded expr{.kind = ExprKind::Load};
-  expr.ref = buffer;
-  expr.args[0] = use(index);
-  expr.changeable = true;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Load, .ref = buffer}, {index});
 }
 
 Value Builder::binary(BinaryOp op, Value a, Value b) {
-  Recorded expr{.kind = ExprKind::Binary};
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args[0] = use(a);
-  expr.args[1] = use(b);
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Binary, .op = static_cast<std::uint8_t>(op)}, {a, b});
 }
 
 Value Builder::unary(UnaryOp op, Value a) {
-  Recorded expr{.kind = ExprKind::Unary};
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args[0] = use(a);
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Unary, .op = static_cast<std::uint8_t>(op)}, {a});
 }
 
 Value Builder::select(Value condition, Value a, Value b) {
-  Recorded expr{.kind = ExprKind::Select};
-  expr.args[0] = use(condition);
-  expr.args[1] = use(a);
-  expr.args[2] = use(b);
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Select}, {condition, a, b});
 }
 
 Value Builder::cast(Type type, Value a) {
-  Recorded expr{.kind = ExprKind::Cast};
-  expr.type = type;
-  expr.args[0] = use(a);
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Cast, .type = type}, {a});
 }
 
 Value Builder::bitcast(Type type, Value a) {
-  Recorded expr{.kind = ExprKind::Bitcast};
-  expr.type = type;
-  expr.args[0] = use(a);
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Bitcast, .type = type}, {a});
 }
 
-Value Builder::fma(Value a, Value b, Value c) {
-  Recorded expr{.kind = ExprKind::Fma};
-  expr.args[0] = use(a);
-  expr.args[1] = use(b);
-  expr.args[2] = use(c);
-  return Value(this, state_->add(expr));
-}
+Value Builder::fma(Value a, Value b, Value c) { return record({.kind = ExprKind::Fma}, {a, b, c}); }
 
 Value Builder::call(OpHandle op, std::vector<Value> arguments) {
-  Recorded expr{.kind = ExprKind::Call};
+  const std::size_t first = state_->call_operands.size();
+  for (const Value& argument : arguments) state_->call_operands.push_back(use(argument));
   // An operation must come before its callers; any other handle does not belong to this builder.
-  expr.ref = op.id < state_->ops.size() ? op.id : kUnresolved;
-  std::vector<std::uint32_t> used;
-  for (const Value& argument : arguments) used.push_back(use(argument));
-  for (const std::uint32_t operand : used) expr.changeable |= state_->exprs[operand].changeable;
-  expr.args = {static_cast<std::uint32_t>(state_->call_operands.size()),
-               static_cast<std::uint32_t>(used.size()), 0};
-  state_->call_operands.insert(state_->call_operands.end(), used.begin(), used.end());
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::Call,
+                 .ref = op.id < state_->ops.size() ? op.id : kUnresolved,
+                 .args = {static_cast<std::uint32_t>(first),
+                          static_cast<std::uint32_t>(arguments.size()), 0}});
 }
 
 Value Builder::subgroup_ballot(Value condition) {
-  Recorded expr{.kind = ExprKind::SubgroupBallot};
-  expr.args[0] = use(condition);
-  expr.changeable = true;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::SubgroupBallot}, {condition});
 }
 
 Value Builder::subgroup_shuffle(Value value, Value lane) {
-  Recorded expr{.kind = ExprKind::SubgroupShuffle};
-  expr.args[0] = use(value);
-  expr.args[1] = use(lane);
-  expr.changeable = true;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::SubgroupShuffle}, {value, lane});
 }
 
 Value Builder::subgroup_reduce(ReduceOp op, Value value) {
-  Recorded expr{.kind = ExprKind::SubgroupReduce};
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.args[0] = use(value);
-  expr.changeable = true;
-  return Value(this, state_->add(expr));
+  return record({.kind = ExprKind::SubgroupReduce, .op = static_cast<std::uint8_t>(op)}, {value});
 }
 
 // An atomic is bound immediately: it happens here, once, whether or not its value is used.
 Value Builder::atomic(AtomicOp op, Element element, Value value, Ordering ordering) {
-  Recorded expr{.kind = ExprKind::Atomic};
-  expr.op = static_cast<std::uint8_t>(op);
-  expr.aux = static_cast<std::uint8_t>(ordering);
-  expr.ref = element.builder_ == this ? element.buffer_ : kUnresolved;
-  expr.args[0] = use(element.index_);
-  expr.args[1] = use(value);
-  return let("", Value(this, state_->add(expr)));
+  const Expr row{.kind = ExprKind::Atomic,
+                 .op = static_cast<std::uint8_t>(op),
+                 .aux = static_cast<std::uint8_t>(ordering),
+                 .ref = ref(element)};
+  return let("", record(row, {element.index_, value}));
 }
 
 Value Builder::compare_exchange(Element element, Value expected, Value value, Ordering ordering) {
-  Recorded expr{.kind = ExprKind::Atomic};
-  expr.op = static_cast<std::uint8_t>(AtomicOp::CompareExchange);
-  expr.aux = static_cast<std::uint8_t>(ordering);
-  expr.ref = element.builder_ == this ? element.buffer_ : kUnresolved;
-  expr.args[0] = use(element.index_);
-  expr.args[1] = use(expected);
-  expr.args[2] = use(value);
-  return let("", Value(this, state_->add(expr)));
+  const Expr row{.kind = ExprKind::Atomic,
+                 .op = static_cast<std::uint8_t>(AtomicOp::CompareExchange),
+                 .aux = static_cast<std::uint8_t>(ordering),
+                 .ref = ref(element)};
+  return let("", record(row, {element.index_, expected, value}));
 }
 
 Value Builder::let(std::string name, Value value) {
-  Statement statement{.kind = NodeKind::Let};
-  statement.args[0] = use(value);
-  state_->vars.push_back({.name = std::move(name)});
-  statement.ref = static_cast<std::uint32_t>(state_->vars.size() - 1);
-  state_->add(statement);
-  return read(statement.ref);
+  const std::uint32_t used = use(value);
+  const std::uint32_t variable = state_->add_var(std::move(name));
+  state_->add(Node{.kind = NodeKind::Let, .ref = variable, .args = {used, kNone}});
+  return read(variable);
 }
 
 Var Builder::var(std::string name, Value value) {
@@ -298,145 +235,97 @@ Var Builder::var(std::string name, Value value) {
 }
 
 void Builder::assign(std::uint32_t variable, Value value) {
-  Statement statement{.kind = NodeKind::Assign};
-  statement.ref = variable;
-  statement.args[0] = use(value);
+  state_->add(Node{.kind = NodeKind::Assign, .ref = variable, .args = {use(value), kNone}});
   state_->vars[variable].named = true;
-  state_->add(statement);
 }
 
 void Builder::store(BufferId buffer, Value index, Value value) {
-  Statement statement{.kind = NodeKind::Store};
-  statement.ref = buffer;
-  statement.args[0] = use(index);
-  statement.args[1] = use(value);
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::Store, .ref = buffer, .args = {use(index), use(value)}});
 }
 
 void Builder::if_(Value condition, const Body& then) { if_(condition, then, nullptr); }
 
 void Builder::if_(Value condition, const Body& then, const Body& otherwise) {
-  Statement statement{.kind = NodeKind::If};
-  statement.args[0] = use(condition);
-  statement.body = state_->open_scope();
-  statement.otherwise = otherwise ? state_->open_scope() : kNone;
-  state_->add(statement);
-  {
-    const InScope scope(*state_, statement.body);
-    then();
-  }
-  if (otherwise) {
-    const InScope scope(*state_, statement.otherwise);
-    otherwise();
-  }
+  const Node node{.kind = NodeKind::If, .args = {use(condition), kNone}};
+  const State::ScopeId then_scope = state_->open_scope();
+  const State::ScopeId else_scope = otherwise ? state_->open_scope() : kNone;
+  state_->add(node, then_scope, else_scope);
+  record_body(*state_, then_scope, then);
+  if (otherwise) record_body(*state_, else_scope, otherwise);
 }
 
 void Builder::loop(std::string variable, Value from, Value to,
                    const std::function<void(Value)>& body) {
-  Statement statement{.kind = NodeKind::Loop};
-  statement.args[0] = use(from);
-  statement.args[1] = use(to);
-  statement.body = state_->open_scope();
-  state_->vars.push_back({.name = std::move(variable)});
-  statement.ref = static_cast<std::uint32_t>(state_->vars.size() - 1);
-  state_->add(statement);
-  const InScope scope(*state_, statement.body);
-  body(read(statement.ref));
+  Node node{.kind = NodeKind::Loop, .args = {use(from), use(to)}};
+  node.ref = state_->add_var(std::move(variable));
+  const State::ScopeId scope = state_->open_scope();
+  state_->add(node, scope);
+  record_body(*state_, scope, [&] { body(read(node.ref)); });
 }
 
 void Builder::block(const Body& body) {
-  Statement statement{.kind = NodeKind::Block};
-  statement.body = state_->open_scope();
-  state_->add(statement);
-  const InScope scope(*state_, statement.body);
-  body();
+  const State::ScopeId scope = state_->open_scope();
+  state_->add(Node{.kind = NodeKind::Block}, scope);
+  record_body(*state_, scope, body);
 }
 
 void Builder::region(std::string name, const Body& body) {
-  Statement statement{.kind = NodeKind::Region};
-  statement.text = state_->text(std::move(name));
-  statement.body = state_->open_scope();
-  state_->add(statement);
-  const InScope scope(*state_, statement.body);
-  body();
+  const State::ScopeId scope = state_->open_scope();
+  state_->add(Node{.kind = NodeKind::Region, .name = state_->text(std::move(name))}, scope);
+  record_body(*state_, scope, body);
 }
 
-void Builder::return_() { state_->add(Statement{.kind = NodeKind::Return}); }
+void Builder::return_() { state_->add(Node{.kind = NodeKind::Return}); }
 
 void Builder::barrier(Ordering ordering) {
-  Statement statement{.kind = NodeKind::Barrier};
-  statement.op = static_cast<std::uint8_t>(ordering);
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::Barrier, .op = static_cast<std::uint8_t>(ordering)});
 }
 
 void Builder::indirect_dispatch(Buffer buffer, std::uint32_t offset) {
-  Statement statement{.kind = NodeKind::IndirectDispatch};
-  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
-  statement.extra = offset;
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::IndirectDispatch, .ref = ref(buffer), .extra = offset});
 }
 
-void Builder::async_load(Element to, Element from, std::uint32_t count, std::string tag) {
-  Statement statement{.kind = NodeKind::AsyncLoad};
-  statement.ref = to.builder_ == this ? to.buffer_ : kUnresolved;
-  statement.ref2 = from.builder_ == this ? from.buffer_ : kUnresolved;
-  statement.args = {use(to.index_), use(from.index_)};
-  statement.extra = count;
-  statement.text = state_->text(std::move(tag));
-  state_->add(statement);
-}
-
-void Builder::async_store(Element to, Element from, std::uint32_t count, std::string tag) {
-  async_load(to, from, count, std::move(tag));
-  state_->scopes[state_->current].statements.back().kind = NodeKind::AsyncStore;
+void Builder::async_copy(NodeKind kind, Element to, Element from, std::uint32_t count,
+                         std::string tag) {
+  state_->add(Node{.kind = kind,
+                   .ref = ref(to),
+                   .ref2 = ref(from),
+                   .name = state_->text(std::move(tag)),
+                   .extra = count,
+                   .args = {use(to.index_), use(from.index_)}});
 }
 
 void Builder::async_wait(std::string tag) {
-  Statement statement{.kind = NodeKind::AsyncWait};
-  statement.text = state_->text(std::move(tag));
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::AsyncWait, .name = state_->text(std::move(tag))});
 }
 
 void Builder::trap(Value address, std::string tag) {
-  Statement statement{.kind = NodeKind::Trap};
-  statement.args[0] = use(address);
-  statement.text = state_->text(std::move(tag));
-  state_->add(statement);
+  state_->add(Node{
+      .kind = NodeKind::Trap, .name = state_->text(std::move(tag)), .args = {use(address), kNone}});
 }
 
 void Builder::resume(std::string tag) {
-  Statement statement{.kind = NodeKind::Resume};
-  statement.text = state_->text(std::move(tag));
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::Resume, .name = state_->text(std::move(tag))});
 }
 
 void Builder::all_reduce(ReduceOp op, Buffer buffer) {
-  Statement statement{.kind = NodeKind::AllReduce};
-  statement.op = static_cast<std::uint8_t>(op);
-  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
-  state_->add(statement);
+  state_->add(
+      Node{.kind = NodeKind::AllReduce, .op = static_cast<std::uint8_t>(op), .ref = ref(buffer)});
 }
 
 void Builder::all_gather(Buffer to, Buffer from) {
-  Statement statement{.kind = NodeKind::AllGather};
-  statement.ref = to.builder_ == this ? to.id_ : kUnresolved;
-  statement.ref2 = from.builder_ == this ? from.id_ : kUnresolved;
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::AllGather, .ref = ref(to), .ref2 = ref(from)});
 }
 
 void Builder::reduce_scatter(ReduceOp op, Buffer to, Buffer from) {
-  Statement statement{.kind = NodeKind::ReduceScatter};
-  statement.op = static_cast<std::uint8_t>(op);
-  statement.ref = to.builder_ == this ? to.id_ : kUnresolved;
-  statement.ref2 = from.builder_ == this ? from.id_ : kUnresolved;
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::ReduceScatter,
+                   .op = static_cast<std::uint8_t>(op),
+                   .ref = ref(to),
+                   .ref2 = ref(from)});
 }
 
 void Builder::broadcast(Buffer buffer, std::uint32_t root) {
-  Statement statement{.kind = NodeKind::Broadcast};
-  statement.ref = buffer.builder_ == this ? buffer.id_ : kUnresolved;
-  statement.extra = root;
-  state_->add(statement);
+  state_->add(Node{.kind = NodeKind::Broadcast, .ref = ref(buffer), .extra = root});
 }
 
 Program Builder::build_unvalidated() const { return state_->emit(); }

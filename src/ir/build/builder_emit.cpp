@@ -163,19 +163,17 @@ void Emitter::leave() {
 
 // Appends the statement, and opens its body if it has one.
 void Emitter::emit(const Statement& s) {
-  const NodeKindInfo& facts = info(s.kind);
-  Node node{.kind = s.kind,
-            .op = s.op,
-            .ref = facts.variable == VariableUse::Assigns ? variable_ref(s.ref) : known_ref(s.ref),
-            .ref2 = known_ref(s.ref2),
-            .extra = s.extra};
-  for (std::size_t i = 0; i < facts.arity; ++i) node.args[i] = emit_expr(s.args[i]);
-  if (s.text != kNone) node.name = assembler_.intern(state_.texts[s.text]);
+  Node node = s.node;
+  const NodeKindInfo& facts = info(node.kind);
   const bool declares = facts.variable == VariableUse::Declares;
-  const std::string declared = declares ? declared_name(s.ref) : std::string();
-  const VarId var = assembler_.append(node, declared);
+  const bool assigns = facts.variable == VariableUse::Assigns;
+  node.ref = assigns ? variable_ref(node.ref) : known_ref(node.ref);
+  node.ref2 = known_ref(node.ref2);
+  for (std::size_t i = 0; i < facts.arity; ++i) node.args[i] = emit_expr(node.args[i]);
+  if (node.name != kNone) node.name = assembler_.intern(state_.texts[node.name]);
+  const VarId var = assembler_.append(node, declares ? declared_name(s.node.ref) : "");
   if (s.body != kNone) enter(s.body, &s);
-  if (declares) show(var_refs_, s.ref, var);
+  if (declares) show(var_refs_, s.node.ref, var);
 }
 
 // Works in post-order without recursion: recorded expressions may be a million deep.
@@ -209,13 +207,8 @@ ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
 }
 
 ExprId Emitter::emit_row(std::uint32_t id, std::span<const ExprId> args) {
-  const State::Recorded& e = state_.exprs[id];
-  const Expr row{.kind = e.kind,
-                 .op = e.op,
-                 .type = e.type,
-                 .aux = e.aux,
-                 .ref = e.kind == ExprKind::Var ? variable_ref(e.ref) : known_ref(e.ref),
-                 .args = e.args};
+  Expr row = state_.exprs[id].row;
+  row.ref = row.kind == ExprKind::Var ? variable_ref(row.ref) : known_ref(row.ref);
   return assembler_.append(row, args);
 }
 

@@ -13,29 +13,19 @@ namespace felsite::ir {
 struct Builder::State {
   using ScopeId = std::uint32_t;
 
-  // An expression as recorded: operands are indices of others, which may be shared.
+  // An expression as recorded: operands are indices of others, which may be shared. References are
+  // kUnresolved if they belong to another builder.
   struct Recorded {
-    ExprKind kind;
-    std::uint8_t op = 0;
-    Type type = Type::None;  // of a literal, a cast and a bitcast
-    std::uint8_t aux = 0;
+    Expr row;
     bool changeable = false;  // reads something that a later statement may change
     bool bound = false;       // becomes a variable where it was made
     std::uint32_t uses = 0;
-    std::uint32_t ref = kNone;            // kUnresolved: belongs to another builder
-    std::array<std::uint32_t, 3> args{};  // as in Expr
     ScopeId scope = 0;
     std::uint32_t position = 0;  // statements in its scope when it was made
   };
 
   struct Statement {
-    NodeKind kind;
-    std::uint8_t op = 0;
-    std::uint32_t ref = kNone;
-    std::uint32_t ref2 = kNone;
-    std::uint32_t extra = 0;
-    std::array<std::uint32_t, 2> args{kNone, kNone};
-    std::uint32_t text = kNone;  // name or tag, in `texts`
+    Node node;  // its name or tag is in `texts`
     ScopeId body = kNone;
     ScopeId otherwise = kNone;
   };
@@ -73,8 +63,14 @@ struct Builder::State {
   ScopeId entry = 0;
   ScopeId current = 0;
 
-  std::uint32_t add(Recorded expr);
-  void add(const Statement& statement) { scopes[current].statements.push_back(statement); }
+  std::uint32_t add(const Expr& row);
+  void add(const Node& node, ScopeId body = kNone, ScopeId otherwise = kNone) {
+    scopes[current].statements.push_back({node, body, otherwise});
+  }
+  std::uint32_t add_var(std::string var_name) {
+    vars.push_back({.name = std::move(var_name)});
+    return static_cast<std::uint32_t>(vars.size() - 1);
+  }
   std::uint32_t text(std::string value) {
     texts.push_back(std::move(value));
     return static_cast<std::uint32_t>(texts.size() - 1);
