@@ -186,19 +186,10 @@ T float_unary(T a) {
   if constexpr (op == UnaryOp::InverseSqrt) return exact_inverse_sqrt(a);
   if constexpr (op == UnaryOp::Reciprocal) return exact_reciprocal(a);
   if constexpr (std::is_same_v<T, float>) {
-    if constexpr (op == UnaryOp::Sin) return exact_sin(a);
-    if constexpr (op == UnaryOp::Cos) return exact_cos(a);
-    if constexpr (op == UnaryOp::Tan) return exact_tan(a);
-    if constexpr (op == UnaryOp::Asin) return exact_asin(a);
-    if constexpr (op == UnaryOp::Acos) return exact_acos(a);
-    if constexpr (op == UnaryOp::Atan) return exact_atan(a);
-    if constexpr (op == UnaryOp::Sinh) return exact_sinh(a);
-    if constexpr (op == UnaryOp::Cosh) return exact_cosh(a);
-    if constexpr (op == UnaryOp::Tanh) return exact_tanh(a);
-    if constexpr (op == UnaryOp::Exp) return exact_exp(a);
-    if constexpr (op == UnaryOp::Exp2) return exact_exp2(a);
-    if constexpr (op == UnaryOp::Log) return exact_log(a);
-    if constexpr (op == UnaryOp::Log2) return exact_log2(a);
+#define FELSITE_EVALUATE_FUNCTION(Name, name) \
+  if constexpr (op == UnaryOp::Name) return exact_##name(a);
+    FELSITE_EACH_FUNCTION(FELSITE_EVALUATE_FUNCTION)
+#undef FELSITE_EVALUATE_FUNCTION
   }
 }
 

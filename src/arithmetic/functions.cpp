@@ -37,26 +37,13 @@ template <class Function>
 
 }  // namespace
 
-// One line per function; a macro because only the name differs.
-#define FELSITE_DEFINE_FUNCTION(name)                                             \
+#define FELSITE_DEFINE_FUNCTION(Name, name)                                       \
   float exact_##name(float x) { return functions::name(HostF32{x}).value; }       \
   void exact_##name(std::span<const float> x, std::span<float> result) {          \
     for_each_lane(x, result, [](HostF32 lane) { return functions::name(lane); }); \
   }
 
-FELSITE_DEFINE_FUNCTION(sin)
-FELSITE_DEFINE_FUNCTION(cos)
-FELSITE_DEFINE_FUNCTION(tan)
-FELSITE_DEFINE_FUNCTION(asin)
-FELSITE_DEFINE_FUNCTION(acos)
-FELSITE_DEFINE_FUNCTION(atan)
-FELSITE_DEFINE_FUNCTION(sinh)
-FELSITE_DEFINE_FUNCTION(cosh)
-FELSITE_DEFINE_FUNCTION(tanh)
-FELSITE_DEFINE_FUNCTION(exp)
-FELSITE_DEFINE_FUNCTION(exp2)
-FELSITE_DEFINE_FUNCTION(log)
-FELSITE_DEFINE_FUNCTION(log2)
+FELSITE_EACH_FUNCTION(FELSITE_DEFINE_FUNCTION)
 
 #undef FELSITE_DEFINE_FUNCTION
 

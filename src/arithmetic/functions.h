@@ -6,35 +6,32 @@
 
 #include <span>
 
+// Each function, by the name of its operation and its own.
+#define FELSITE_EACH_FUNCTION(DO) \
+  DO(Sin, sin)                    \
+  DO(Cos, cos)                    \
+  DO(Tan, tan)                    \
+  DO(Asin, asin)                  \
+  DO(Acos, acos)                  \
+  DO(Atan, atan)                  \
+  DO(Sinh, sinh)                  \
+  DO(Cosh, cosh)                  \
+  DO(Tanh, tanh)                  \
+  DO(Exp, exp)                    \
+  DO(Exp2, exp2)                  \
+  DO(Log, log)                    \
+  DO(Log2, log2)
+
 namespace felsite::arithmetic {
 
-[[nodiscard]] float exact_sin(float x);
-[[nodiscard]] float exact_cos(float x);
-[[nodiscard]] float exact_tan(float x);
-[[nodiscard]] float exact_asin(float x);
-[[nodiscard]] float exact_acos(float x);
-[[nodiscard]] float exact_atan(float x);
-[[nodiscard]] float exact_sinh(float x);
-[[nodiscard]] float exact_cosh(float x);
-[[nodiscard]] float exact_tanh(float x);
-[[nodiscard]] float exact_exp(float x);
-[[nodiscard]] float exact_exp2(float x);
-[[nodiscard]] float exact_log(float x);
-[[nodiscard]] float exact_log2(float x);
+// One by one, and for many lanes, vectorised: then `result` has the size of `x` and may be the same
+// array.
+#define FELSITE_DECLARE_FUNCTION(Name, name) \
+  [[nodiscard]] float exact_##name(float x); \
+  void exact_##name(std::span<const float> x, std::span<float> result);
 
-// The same for many lanes, vectorised. `result` has the size of `x` and may be the same array.
-void exact_sin(std::span<const float> x, std::span<float> result);
-void exact_cos(std::span<const float> x, std::span<float> result);
-void exact_tan(std::span<const float> x, std::span<float> result);
-void exact_asin(std::span<const float> x, std::span<float> result);
-void exact_acos(std::span<const float> x, std::span<float> result);
-void exact_atan(std::span<const float> x, std::span<float> result);
-void exact_sinh(std::span<const float> x, std::span<float> result);
-void exact_cosh(std::span<const float> x, std::span<float> result);
-void exact_tanh(std::span<const float> x, std::span<float> result);
-void exact_exp(std::span<const float> x, std::span<float> result);
-void exact_exp2(std::span<const float> x, std::span<float> result);
-void exact_log(std::span<const float> x, std::span<float> result);
-void exact_log2(std::span<const float> x, std::span<float> result);
+FELSITE_EACH_FUNCTION(FELSITE_DECLARE_FUNCTION)
+
+#undef FELSITE_DECLARE_FUNCTION
 
 }  // namespace felsite::arithmetic

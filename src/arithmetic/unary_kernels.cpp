@@ -11,40 +11,17 @@ namespace {
 // The functions have vectorised forms over arrays: the same algorithms, several lanes at a time.
 template <UnaryOp op>
 constexpr auto array_function() -> void (*)(std::span<const float>, std::span<float>) {
-  if constexpr (op == UnaryOp::Sin)
-    return &exact_sin;
-  else if constexpr (op == UnaryOp::Cos)
-    return &exact_cos;
-  else if constexpr (op == UnaryOp::Tan)
-    return &exact_tan;
-  else if constexpr (op == UnaryOp::Asin)
-    return &exact_asin;
-  else if constexpr (op == UnaryOp::Acos)
-    return &exact_acos;
-  else if constexpr (op == UnaryOp::Atan)
-    return &exact_atan;
-  else if constexpr (op == UnaryOp::Sinh)
-    return &exact_sinh;
-  else if constexpr (op == UnaryOp::Cosh)
-    return &exact_cosh;
-  else if constexpr (op == UnaryOp::Tanh)
-    return &exact_tanh;
-  else if constexpr (op == UnaryOp::Exp)
-    return &exact_exp;
-  else if constexpr (op == UnaryOp::Exp2)
-    return &exact_exp2;
-  else if constexpr (op == UnaryOp::Log)
-    return &exact_log;
-  else if constexpr (op == UnaryOp::Log2)
-    return &exact_log2;
-  else
-    return nullptr;
+#define FELSITE_CHOOSE_FUNCTION(Name, name) \
+  if constexpr (op == UnaryOp::Name) return &exact_##name;
+  FELSITE_EACH_FUNCTION(FELSITE_CHOOSE_FUNCTION)
+#undef FELSITE_CHOOSE_FUNCTION
+  return nullptr;
 }
 
 template <UnaryOp op, Type type>
 void run_function(void* result, const void* a, std::size_t lanes) {
   constexpr auto function = array_function<op>();
-  static_assert(function != nullptr, "a function without a row in array_function");
+  static_assert(function != nullptr, "a function without a row in FELSITE_EACH_FUNCTION");
   const std::span out(static_cast<float*>(result), lanes);
   function(std::span(static_cast<const float*>(a), lanes), out);
   if constexpr (type != Type::F32) {
