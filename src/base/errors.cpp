@@ -12,6 +12,17 @@ Error make_error(ErrorCode code, std::string message, std::string fix, std::stri
   return error;
 }
 
+Error trapped(TrapInfo trap) {
+  const auto& [x, y, z] = trap.invocation;
+  Error error =
+      make_error(ErrorCode::Trapped,
+                 fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", trap.tag,
+                             trap.address, x, y, z),
+                 "the program itself reports this condition: look at what it checks there.");
+  error.context.trap = std::move(trap);
+  return error;
+}
+
 Error over_limit(std::string_view what, std::uint64_t requested, std::uint64_t available,
                  std::string fix, std::string_view program) {
   return with_amounts(unsupported(fmt::format("The program takes {} {}, and the device has {}.",

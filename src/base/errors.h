@@ -31,6 +31,7 @@ inline Error invalid_handle(std::string message, std::string fix, std::string_vi
 inline Error out_of_memory(std::string message, std::string fix, std::string_view program = {}) {
   return make_error(ErrorCode::DeviceOutOfMemory, std::move(message), std::move(fix), program);
 }
+Error trapped(TrapInfo trap);
 // UnsupportedFeature: "The program takes 2048 invocations, and the device has 1024."
 Error over_limit(std::string_view what, std::uint64_t requested, std::uint64_t available,
                  std::string fix, std::string_view program = {});

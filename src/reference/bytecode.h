@@ -64,12 +64,13 @@ struct Instruction {
   std::uint32_t d = 0;
   std::uint32_t e = 0;
   std::uint32_t jump = 0;
-  union {
-    std::uint64_t imm = 0;  // lane bits
+  union Immediate {
+    std::uint64_t bits = 0;  // of a lane
     UnaryKernel unary;
     BinaryKernel binary;
     TernaryKernel ternary;
   };
+  Immediate imm = {};
 };
 
 // Registers are counted in units of 32 bits per lane; a 64-bit register takes two.

@@ -31,7 +31,7 @@ class Compiler {
     out_.entry = here();
     mask_ = 0;
     compile_nodes(program_.entry());
-    emit(Opcode::Finish);
+    emit({.opcode = Opcode::Finish});
     out_.units = registers_.size();
     return std::move(out_);
   }
@@ -59,11 +59,7 @@ class Compiler {
 
   static std::uint32_t units_of(Type type) { return lane_bytes(type) / 4; }
   std::uint32_t here() const { return static_cast<std::uint32_t>(out_.code.size()); }
-  Instruction& emit(Opcode opcode) {
-    Instruction& i = out_.code.emplace_back();
-    i.opcode = opcode;
-    return i;
-  }
+  Instruction& emit(const Instruction& instruction) { return out_.code.emplace_back(instruction); }
   // Masks nest like bodies.
   std::uint32_t take_mask() {
     out_.masks = std::max(out_.masks, next_mask_ + 1);
@@ -77,10 +73,7 @@ class Compiler {
   Operand own(Operand operand, Type type) {
     if (operand.temporary) return operand;
     const Operand copy = take(type);
-    Instruction& i = emit(Opcode::Copy);
-    i.type = type;
-    i.dst = copy.unit;
-    i.a = operand.unit;
+    emit({.opcode = Opcode::Copy, .type = type, .dst = copy.unit, .a = operand.unit});
     return copy;
   }
   std::uint32_t tag(NameId name) {
@@ -110,7 +103,7 @@ class Compiler {
     return program_.facts().has_trap &&
            syncs_before_[node] != syncs_before_[program_.node(node).end];
   }
-  void end_segment() { emit(Opcode::GridSync).b = kNone; }
+  void end_segment() { emit({.opcode = Opcode::GridSync, .b = kNone}); }
 
   void compile_op(OpId id);
   void compile_nodes(NodeRange range);
@@ -145,11 +138,10 @@ void Compiler::compile_op(OpId id) {
   for (VarId param = op.first_param; param < op.first_param + op.param_count; ++param) {
     var_registers_[param] = take(program_.var(param).type).unit;
   }
-  Instruction& use = emit(Opcode::UseMask);
-  use.dst = code.mask;
+  emit({.opcode = Opcode::UseMask, .dst = code.mask});
   compile_nodes(op.body);
   code.result = own(compile_expr(op.result), op.result_type);
-  emit(Opcode::Return);
+  emit({.opcode = Opcode::Return});
   scope_vars_.clear();
   registers_.forget_free();
   next_mask_ = out_.masks;
@@ -179,10 +171,7 @@ Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args
   const Operand dst = take(e.type);
   const Type first = args.empty() ? Type::None : program_.expr(program_.operands(id)[0]).type;
   const auto start = [&](Opcode opcode) -> Instruction& {
-    Instruction& i = emit(opcode);
-    i.type = e.type;
-    i.from = first;
-    i.dst = dst.unit;
+    Instruction& i = emit({.opcode = opcode, .type = e.type, .from = first, .dst = dst.unit});
     if (!args.empty()) i.a = args[0].unit;
     if (args.size() > 1) i.b = args[1].unit;
     if (args.size() > 2) i.c = args[2].unit;
@@ -191,7 +180,7 @@ Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args
   switch (e.kind) {
     case ExprKind::Literal: {
       Instruction& i = start(Opcode::Constant);
-      lane_from_bits(e.type, e.literal_bits(), &i.imm);
+      lane_from_bits(e.type, e.literal_bits(), &i.imm.bits);
       break;
     }
     case ExprKind::Load: {
@@ -216,22 +205,22 @@ Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args
       break;
     }
     case ExprKind::Binary:
-      start(Opcode::Binary).binary = binary_kernel(e.binary(), first);
+      start(Opcode::Binary).imm.binary = binary_kernel(e.binary(), first);
       break;
     case ExprKind::Unary:
-      start(Opcode::Unary).unary = unary_kernel(e.unary(), first);
+      start(Opcode::Unary).imm.unary = unary_kernel(e.unary(), first);
       break;
     case ExprKind::Select:
-      start(Opcode::Ternary).ternary = select_kernel(e.type);
+      start(Opcode::Ternary).imm.ternary = select_kernel(e.type);
       break;
     case ExprKind::Cast:
-      start(Opcode::Unary).unary = cast_kernel(first, e.type);
+      start(Opcode::Unary).imm.unary = cast_kernel(first, e.type);
       break;
     case ExprKind::Bitcast:
-      start(Opcode::Unary).unary = bitcast_kernel(first, e.type);
+      start(Opcode::Unary).imm.unary = bitcast_kernel(first, e.type);
       break;
     case ExprKind::Fma:
-      start(Opcode::Ternary).ternary = fma_kernel(e.type);
+      start(Opcode::Ternary).imm.ternary = fma_kernel(e.type);
       break;
     case ExprKind::Atomic: {
       const bool compares = e.atomic() == AtomicOp::CompareExchange;
@@ -249,7 +238,7 @@ Compiler::Operand Compiler::compile_row(ExprId id, std::span<const Operand> args
       start(Opcode::Shuffle);
       break;
     case ExprKind::SubgroupReduce:
-      start(Opcode::Reduce).binary = reduce_kernel(e.reduce(), e.type);
+      start(Opcode::Reduce).imm.binary = reduce_kernel(e.reduce(), e.type);
       break;
     case ExprKind::Call:
       compile_call(id, args, dst);
@@ -265,20 +254,16 @@ void Compiler::compile_call(ExprId id, std::span<const Operand> args, Operand ds
   const OpDecl& decl = program_.ops()[e.ref];
   const OpCode& code = ops_[e.ref];
   for (std::uint32_t i = 0; i < decl.param_count; ++i) {
-    Instruction& copy = emit(Opcode::Copy);
-    copy.type = program_.var(decl.first_param + i).type;
-    copy.dst = var_registers_[decl.first_param + i];
-    copy.a = args[i].unit;
+    const VarId param = decl.first_param + i;
+    emit({.opcode = Opcode::Copy,
+          .type = program_.var(param).type,
+          .dst = var_registers_[param],
+          .a = args[i].unit});
   }
-  Instruction& enter = emit(Opcode::MaskCopy);
-  enter.dst = code.mask;
-  enter.a = mask_;
-  emit(Opcode::Call).jump = code.start;
-  emit(Opcode::UseMask).dst = mask_;
-  Instruction& result = emit(Opcode::Copy);
-  result.type = e.type;
-  result.dst = dst.unit;
-  result.a = code.result.unit;
+  emit({.opcode = Opcode::MaskCopy, .dst = code.mask, .a = mask_});
+  emit({.opcode = Opcode::Call, .jump = code.start});
+  emit({.opcode = Opcode::UseMask, .dst = mask_});
+  emit({.opcode = Opcode::Copy, .type = e.type, .dst = dst.unit, .a = code.result.unit});
 }
 
 void Compiler::compile_nodes(NodeRange range) {
@@ -314,10 +299,7 @@ void Compiler::open(NodeId id) {
     frame.mask = take_mask();
     if (is_cut(id)) end_segment();
     frame.branch = out_.code.size();
-    Instruction& i = emit(Opcode::MaskThen);
-    i.dst = frame.mask;
-    i.a = mask_;
-    i.c = frame.from.unit;
+    emit({.opcode = Opcode::MaskThen, .dst = frame.mask, .a = mask_, .c = frame.from.unit});
   } else if (node.kind == NodeKind::Loop) {
     const Operand from = compile_expr(node.args[0]);
     // The bound must survive the body, whatever the body assigns.
@@ -326,14 +308,9 @@ void Compiler::open(NodeId id) {
     var_registers_[node.ref] = frame.from.unit;
     frame.mask = take_mask();
     if (is_cut(id)) end_segment();
-    Instruction& enter = emit(Opcode::MaskCopy);
-    enter.dst = frame.mask;
-    enter.a = mask_;
+    emit({.opcode = Opcode::MaskCopy, .dst = frame.mask, .a = mask_});
     frame.branch = out_.code.size();
-    Instruction& test = emit(Opcode::LoopTest);
-    test.dst = frame.mask;
-    test.a = frame.from.unit;
-    test.b = frame.to.unit;
+    emit({.opcode = Opcode::LoopTest, .dst = frame.mask, .a = frame.from.unit, .b = frame.to.unit});
   }
   mask_ = frame.mask;
   open_.push_back(frame);
@@ -344,10 +321,7 @@ void Compiler::open_else() {
   close_scope(top.first_var);
   out_.code[top.branch].jump = here();
   top.branch = out_.code.size();
-  Instruction& i = emit(Opcode::MaskElse);
-  i.dst = top.mask;
-  i.a = top.outer_mask;
-  i.c = top.from.unit;
+  emit({.opcode = Opcode::MaskElse, .dst = top.mask, .a = top.outer_mask, .c = top.from.unit});
 }
 
 void Compiler::close(NodeId id) {
@@ -356,14 +330,14 @@ void Compiler::close(NodeId id) {
   close_scope(top.first_var);
   if (node.kind == NodeKind::Loop) {
     if (is_cut(id)) end_segment();
-    Instruction& next = emit(Opcode::LoopNext);
-    next.dst = top.mask;
-    next.a = top.from.unit;
-    next.jump = static_cast<std::uint32_t>(top.branch);
+    emit({.opcode = Opcode::LoopNext,
+          .dst = top.mask,
+          .a = top.from.unit,
+          .jump = static_cast<std::uint32_t>(top.branch)});
   }
   if (info(node.kind).branches) {
     out_.code[top.branch].jump = here();
-    emit(has_end(id) ? Opcode::MaskAlive : Opcode::UseMask).dst = top.outer_mask;
+    emit({.opcode = has_end(id) ? Opcode::MaskAlive : Opcode::UseMask, .dst = top.outer_mask});
     if (is_cut(id)) end_segment();
     --next_mask_;
     release(top.from);
@@ -383,75 +357,63 @@ void Compiler::compile_leaf(NodeId id) {
     }
     case NodeKind::Assign: {
       const Operand value = compile_expr(node.args[0]);
-      Instruction& i = emit(Opcode::MaskedCopy);
-      i.type = program_.expr(node.args[0]).type;
-      i.dst = var_registers_[node.ref];
-      i.a = value.unit;
+      emit({.opcode = Opcode::MaskedCopy,
+            .type = program_.expr(node.args[0]).type,
+            .dst = var_registers_[node.ref],
+            .a = value.unit});
       return release(value);
     }
     case NodeKind::Store: {
       const Operand index = compile_expr(node.args[0]);
       const Operand value = compile_expr(node.args[1]);
-      Instruction& i = emit(Opcode::Store);
-      i.type = program_.buffer(node.ref).element;
-      i.a = index.unit;
-      i.b = node.ref;
-      i.c = value.unit;
+      emit({.opcode = Opcode::Store,
+            .type = program_.buffer(node.ref).element,
+            .a = index.unit,
+            .b = node.ref,
+            .c = value.unit});
       release(index);
       return release(value);
     }
     case NodeKind::Return:
-      emit(Opcode::End);
+      emit({.opcode = Opcode::End});
       return;
     case NodeKind::Barrier:
       // Invocations run in lock step, so a workgroup barrier needs no instruction.
-      if (node.ordering() == Ordering::GridSync) {
-        Instruction& i = emit(Opcode::GridSync);
-        i.b = kNone;
-      }
+      if (is_grid_sync(node)) end_segment();
       return;
     case NodeKind::AllReduce:
-    case NodeKind::Broadcast: {
+    case NodeKind::Broadcast:
       // With one rank this is the identity, at the place of a grid barrier.
-      Instruction& i = emit(Opcode::GridSync);
-      i.b = kNone;
-      return;
-    }
+      return end_segment();
     case NodeKind::AllGather:
-    case NodeKind::ReduceScatter: {
-      Instruction& i = emit(Opcode::GridSync);
-      i.b = node.ref;
-      i.c = node.ref2;
+    case NodeKind::ReduceScatter:
+      emit({.opcode = Opcode::GridSync, .b = node.ref, .c = node.ref2});
       return;
-    }
     case NodeKind::AsyncLoad:
     case NodeKind::AsyncStore: {
       const Operand to = compile_expr(node.args[0]);
       const Operand from = compile_expr(node.args[1]);
-      Instruction& i = emit(Opcode::AsyncIssue);
-      i.type = program_.buffer(node.ref).element;
-      i.a = to.unit;
-      i.b = node.ref;
-      i.c = from.unit;
-      i.d = node.ref2;
-      i.e = tag(node.name);
-      i.imm = node.extra;
+      emit({.opcode = Opcode::AsyncIssue,
+            .type = program_.buffer(node.ref).element,
+            .a = to.unit,
+            .b = node.ref,
+            .c = from.unit,
+            .d = node.ref2,
+            .e = tag(node.name),
+            .imm = {.bits = node.extra}});
       release(to);
       return release(from);
     }
     case NodeKind::AsyncWait:
-      emit(Opcode::AsyncWait).e = tag(node.name);
+      emit({.opcode = Opcode::AsyncWait, .e = tag(node.name)});
       return;
     case NodeKind::Trap: {
       const Operand address = compile_expr(node.args[0]);
-      Instruction& i = emit(Opcode::Trap);
-      i.a = address.unit;
-      i.e = tag(node.name);
+      emit({.opcode = Opcode::Trap, .a = address.unit, .e = tag(node.name)});
       return release(address);
     }
     case NodeKind::IndirectDispatch:  // read before the program starts
     case NodeKind::Resume:
-      return;
     case NodeKind::If:
     case NodeKind::Loop:
     case NodeKind::Block:

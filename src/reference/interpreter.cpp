@@ -61,12 +61,6 @@ class GroupOrder {
   std::vector<std::uint32_t> shuffled_;
 };
 
-void add(OutOfBounds& total, const OutOfBounds& more) {
-  total.loads += more.loads;
-  total.stores += more.stores;
-  total.atomics += more.atomics;
-}
-
 Error out_of_memory(std::string_view what, const std::optional<std::uint64_t>& requested,
                     std::uint64_t available) {
   return base::with_amounts(
@@ -172,7 +166,7 @@ Result<RunStats> Interpreter::run_one_by_one(const Launch& launch,
     machine.start(group, order.at(i));
     if (machine.run(group) == Stop::Failed) return std::unexpected(machine.error());
   }
-  if (machine.trap()) return std::unexpected(trap_error(*machine.trap()));
+  if (machine.trap()) return std::unexpected(base::trapped(*machine.trap()));
   return RunStats{.out_of_bounds = machine.out_of_bounds(), .threads = 1};
 }
 
@@ -217,7 +211,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
       }
     }
     const std::lock_guard lock(mutex);
-    add(stats.out_of_bounds, machine.out_of_bounds());
+    stats.out_of_bounds.add(machine.out_of_bounds());
     if (machine.trap() && (!trap || comes_before(*machine.trap(), *trap))) trap = machine.trap();
   };
   // No exception may leave a thread.
@@ -243,7 +237,7 @@ Result<RunStats> Interpreter::run_in_parallel(const Launch& launch, const RunOpt
   }
   if (starved) throw std::bad_alloc();  // the caller of run() turns it into an error
   if (failure) return std::unexpected(*failure);
-  if (trap) return std::unexpected(trap_error(*trap));
+  if (trap) return std::unexpected(base::trapped(*trap));
   return stats;
 }
 
@@ -270,7 +264,7 @@ Result<RunStats> Interpreter::run_all_at_once(const Launch& launch,
       done[i] = stop == Stop::Done;
     }
     // All workgroups have run to the end of the segment; a run that trapped ends here.
-    if (machine.trap()) return std::unexpected(trap_error(*machine.trap()));
+    if (machine.trap()) return std::unexpected(base::trapped(*machine.trap()));
     // The next barrier is the one where running workgroups wait, or, with none left, the first one.
     std::uint32_t living = ir::kNone;
     std::uint32_t first = ir::kNone;

@@ -26,16 +26,6 @@ std::uint64_t shared_words(const BufferDecl& buffer) {
 
 }  // namespace
 
-Error trap_error(const TrapInfo& trap) {
-  Error error = base::make_error(
-      ErrorCode::Trapped,
-      fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", trap.tag, trap.address,
-                  trap.invocation[0], trap.invocation[1], trap.invocation[2]),
-      "the program itself reports this condition: look at what it checks there.");
-  error.context.trap = trap;
-  return error;
-}
-
 Machine::Machine(const Launch& launch)
     : launch_(launch), lanes_(invocations(launch.program)), stride_(padded(lanes_)) {
   const auto& size = launch.program.workgroup_size();
@@ -105,7 +95,7 @@ void Machine::narrow(Group& group, std::uint32_t number) const {
 bool Machine::mask_where(Group& group, const Instruction& i, bool wanted) const {
   const LaneRange range = group.ranges[i.a];
   const std::uint32_t* outer = mask(group, i.a);
-  const auto* condition = reinterpret_cast<const std::uint32_t*>(reg(group, i.c));
+  const std::uint32_t* condition = words(group, i.c);
   std::uint32_t* inner = mask(group, i.dst);
   const std::uint32_t flip = wanted ? 0 : 1;
   for (std::uint32_t lane = range.begin; lane < range.end; ++lane) {
@@ -119,8 +109,8 @@ bool Machine::mask_where(Group& group, const Instruction& i, bool wanted) const 
 
 bool Machine::loop_test(Group& group, const Instruction& i) const {
   const LaneRange range = group.ranges[i.dst];
-  const auto* at = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
-  const auto* to = reinterpret_cast<const std::uint32_t*>(reg(group, i.b));
+  const std::uint32_t* at = words(group, i.a);
+  const std::uint32_t* to = words(group, i.b);
   std::uint32_t* active = mask(group, i.dst);
   for (std::uint32_t lane = range.begin; lane < range.end; ++lane) {
     active[lane] &= static_cast<std::uint32_t>(at[lane] < to[lane]);
@@ -133,7 +123,7 @@ bool Machine::loop_test(Group& group, const Instruction& i) const {
 void Machine::loop_next(Group& group, const Instruction& i) const {
   const LaneRange range = group.ranges[i.dst];
   const std::uint32_t* active = mask(group, i.dst);
-  auto* at = reinterpret_cast<std::uint32_t*>(reg(group, i.a));
+  std::uint32_t* at = words(group, i.a);
   for (std::uint32_t lane = range.begin; lane < range.end; ++lane) at[lane] += active[lane];
 }
 
@@ -147,7 +137,7 @@ void Machine::end_active(Group& group) const {
 }
 
 void Machine::builtin(Group& group, const Instruction& i) const {
-  auto* out = reinterpret_cast<std::uint32_t*>(reg(group, i.dst));
+  std::uint32_t* out = words(group, i.dst);
   const LaneRange range = group.ranges[group.mask];
   const std::uint32_t size = launch_.program.workgroup_size()[i.axis];
   const auto fill = [&](std::uint32_t value) {
@@ -170,10 +160,10 @@ void Machine::constant(Group& group, const Instruction& i) const {
   const LaneRange range = group.ranges[group.mask];
   if (lane_bytes(i.type) == 8) {
     auto* out = reinterpret_cast<std::uint64_t*>(reg(group, i.dst));
-    std::fill(out + range.begin, out + range.end, i.imm);
+    std::fill(out + range.begin, out + range.end, i.imm.bits);
   } else {
-    auto* out = reinterpret_cast<std::uint32_t*>(reg(group, i.dst));
-    std::fill(out + range.begin, out + range.end, static_cast<std::uint32_t>(i.imm));
+    std::uint32_t* out = words(group, i.dst);
+    std::fill(out + range.begin, out + range.end, static_cast<std::uint32_t>(i.imm.bits));
   }
 }
 
@@ -194,29 +184,29 @@ void Machine::copy(Group& group, const Instruction& i, bool masked) const {
 
 void Machine::load(Group& group, const Instruction& i) {
   const Memory from = memory(group, i.b);
-  out_of_bounds_.loads += load_kernel(i.type)(
-      reg(group, i.dst), reinterpret_cast<const std::uint32_t*>(reg(group, i.a)),
-      mask(group, group.mask), group.ranges[group.mask], from.data, from.count);
+  out_of_bounds_.loads +=
+      load_kernel(i.type)(reg(group, i.dst), words(group, i.a), mask(group, group.mask),
+                          group.ranges[group.mask], from.data, from.count);
 }
 
 void Machine::store(Group& group, const Instruction& i) {
   const Memory to = memory(group, i.b);
   out_of_bounds_.stores +=
-      store_kernel(i.type)(reg(group, i.c), reinterpret_cast<const std::uint32_t*>(reg(group, i.a)),
-                           mask(group, group.mask), group.ranges[group.mask], to.data, to.count);
+      store_kernel(i.type)(reg(group, i.c), words(group, i.a), mask(group, group.mask),
+                           group.ranges[group.mask], to.data, to.count);
 }
 
 void Machine::atomic(Group& group, const Instruction& i) {
   const Memory at = memory(group, i.b);
   out_of_bounds_.atomics += atomic_kernel(static_cast<AtomicOp>(i.op), i.type)(
-      reg(group, i.dst), reinterpret_cast<const std::uint32_t*>(reg(group, i.a)), reg(group, i.c),
-      reg(group, i.d), mask(group, group.mask), group.ranges[group.mask], at.data, at.count);
+      reg(group, i.dst), words(group, i.a), reg(group, i.c), reg(group, i.d),
+      mask(group, group.mask), group.ranges[group.mask], at.data, at.count);
 }
 
 // Lanes are numbered along x, then y, then z, so the first active lane is the lowest.
 void Machine::note_trap(Group& group, const Instruction& i) {
   const std::uint32_t lane = group.ranges[group.mask].begin;
-  const auto* address = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
+  const std::uint32_t* address = words(group, i.a);
   TrapInfo info{.tag = launch_.bytecode.tags[i.e], .address = address[lane], .invocation = {}};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     info.invocation[axis] =
@@ -252,23 +242,21 @@ Stop Machine::run(Group& group) {
     };
     switch (i.opcode) {
       case Opcode::Unary:
-        i.unary(lanes(i.dst, i.type), lanes(i.a, i.from), count);
+        i.imm.unary(lanes(i.dst, i.type), lanes(i.a, i.from), count);
         break;
       case Opcode::Binary:
-        i.binary(lanes(i.dst, i.type), lanes(i.a, i.from), lanes(i.b, i.from), count);
+        i.imm.binary(lanes(i.dst, i.type), lanes(i.a, i.from), lanes(i.b, i.from), count);
         break;
       case Opcode::Ternary:
-        i.ternary(lanes(i.dst, i.type), lanes(i.a, i.from), lanes(i.b, i.type), lanes(i.c, i.type),
-                  count);
+        i.imm.ternary(lanes(i.dst, i.type), lanes(i.a, i.from), lanes(i.b, i.type),
+                      lanes(i.c, i.type), count);
         break;
       case Opcode::Constant:
         constant(group, i);
         break;
       case Opcode::Copy:
-        copy(group, i, false);
-        break;
       case Opcode::MaskedCopy:
-        copy(group, i, true);
+        copy(group, i, i.opcode == Opcode::MaskedCopy);
         break;
       case Opcode::Builtin:
         builtin(group, i);
@@ -297,10 +285,8 @@ Stop Machine::run(Group& group) {
         reduce(group, i);
         break;
       case Opcode::MaskThen:
-        if (!mask_where(group, i, true)) at = i.jump;
-        break;
       case Opcode::MaskElse:
-        if (!mask_where(group, i, false)) at = i.jump;
+        if (!mask_where(group, i, i.opcode == Opcode::MaskThen)) at = i.jump;
         break;
       case Opcode::MaskCopy: {
         const LaneRange from = group.ranges[i.a];

@@ -24,6 +24,12 @@ struct OutOfBounds {
   std::uint64_t loads = 0;
   std::uint64_t stores = 0;
   std::uint64_t atomics = 0;
+
+  void add(const OutOfBounds& more) {
+    loads += more.loads;
+    stores += more.stores;
+    atomics += more.atomics;
+  }
 };
 
 // What all workgroups of a dispatch share.
@@ -80,7 +86,6 @@ inline bool comes_before(const TrapInfo& a, const TrapInfo& b) {
   return std::lexicographical_compare(a.invocation.rbegin(), a.invocation.rend(),
                                       b.invocation.rbegin(), b.invocation.rend());
 }
-Error trap_error(const TrapInfo& trap);
 
 class Machine {
  public:
@@ -108,6 +113,10 @@ class Machine {
 
   std::byte* reg(Group& group, std::uint32_t unit) const {
     return reinterpret_cast<std::byte*>(group.registers.data()) + std::size_t{unit} * stride_ * 4;
+  }
+  // Of 32 bits per lane: indices, addresses and conditions.
+  std::uint32_t* words(Group& group, std::uint32_t unit) const {
+    return reinterpret_cast<std::uint32_t*>(reg(group, unit));
   }
   std::uint32_t* mask(Group& group, std::uint32_t number) const {
     return group.masks.data() + std::size_t{number} * stride_;

@@ -16,16 +16,16 @@ bool Machine::issue_copy(Group& group, const Instruction& i) {
   constexpr std::size_t kMaxCaptured = std::size_t{256} << 20;
   const Memory to = memory(group, i.b);
   const Memory from = memory(group, i.d);
-  const auto* to_index = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
-  const auto* from_index = reinterpret_cast<const std::uint32_t*>(reg(group, i.c));
+  const std::uint32_t* to_index = words(group, i.a);
+  const std::uint32_t* from_index = words(group, i.c);
   const std::size_t bytes = ir::info(i.type).bytes;
   bool fits = true;
   each_active(group, [&](std::uint32_t lane) {
     const std::uint64_t room = to_index[lane] < to.count ? to.count - to_index[lane] : 0;
-    const std::uint64_t count = std::min<std::uint64_t>(i.imm, room);
+    const std::uint64_t count = std::min<std::uint64_t>(i.imm.bits, room);
     const std::uint64_t there = from_index[lane] < from.count ? from.count - from_index[lane] : 0;
-    out_of_bounds_.loads += i.imm > there ? i.imm - there : 0;
-    out_of_bounds_.stores += i.imm - count;
+    out_of_bounds_.loads += i.imm.bits > there ? i.imm.bits - there : 0;
+    out_of_bounds_.stores += i.imm.bits - count;
     if (count == 0) return;
     group.copied_bytes += count * bytes + kCopyOverhead;
     if (group.copied_bytes > kMaxCaptured) {

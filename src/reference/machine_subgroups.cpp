@@ -9,7 +9,7 @@ namespace felsite::reference {
 
 void Machine::ballot(Group& group, const Instruction& i) const {
   auto* out = reinterpret_cast<std::uint64_t*>(reg(group, i.dst));
-  const auto* condition = reinterpret_cast<const std::uint32_t*>(reg(group, i.a));
+  const std::uint32_t* condition = words(group, i.a);
   const std::uint32_t width = launch_.subgroup_width;
   std::uint64_t votes = 0;
   std::uint32_t subgroup = ir::kNone;
@@ -33,7 +33,7 @@ void Machine::shuffle(Group& group, const Instruction& i) const {
   const std::size_t bytes = lane_bytes(i.type);
   std::byte* out = reg(group, i.dst);
   const std::byte* value = reg(group, i.a);
-  const auto* source = reinterpret_cast<const std::uint32_t*>(reg(group, i.b));
+  const std::uint32_t* source = words(group, i.b);
   const std::uint32_t width = launch_.subgroup_width;
   const LaneRange range = group.ranges[group.mask];
   const std::uint32_t* active = mask(group, group.mask);
@@ -61,7 +61,7 @@ void Machine::reduce(Group& group, const Instruction& i) const {
     if (last == ir::kNone || lane / width != last / width) {
       std::memcpy(out + lane * bytes, value + lane * bytes, bytes);
     } else {
-      i.binary(out + lane * bytes, out + last * bytes, value + lane * bytes, 1);
+      i.imm.binary(out + lane * bytes, out + last * bytes, value + lane * bytes, 1);
     }
     last = lane;
   });

@@ -67,7 +67,7 @@ class StepRun {
     FELSITE_TRY(auto stats, interpreter_.run(views_, context_.options));
     note_device_slice("reference", step_.name, start, Clock::now() - start);
     count(Counter::Launches);
-    add(context_.out_of_bounds, stats.out_of_bounds);
+    context_.out_of_bounds.add(stats.out_of_bounds);
     return {};
   }
 
@@ -104,12 +104,6 @@ Result<void> check_kept_groups(const ir::ValidProgram& program, const Extent3& g
   auto fits = reference::Interpreter(program).check_memory(grid, limit);
   if (fits) return fits;
   return std::unexpected(base::with_program(std::move(fits.error()), program.name()));
-}
-
-void add(reference::OutOfBounds& total, const reference::OutOfBounds& more) {
-  total.loads += more.loads;
-  total.stores += more.stores;
-  total.atomics += more.atomics;
 }
 
 Result<ReferenceOutcome> run_step(const PlacedStep& step, const reference::Interpreter& interpreter,

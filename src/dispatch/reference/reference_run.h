@@ -10,8 +10,6 @@ namespace felsite::dispatch {
 Result<void> check_kept_groups(const ir::ValidProgram& program, const Extent3& grid,
                                std::uint64_t limit);
 
-void add(reference::OutOfBounds& total, const reference::OutOfBounds& more);
-
 // What a run shares over all its steps.
 struct ReferenceContext {
   reference::RunOptions options;

@@ -327,7 +327,7 @@ Result<DispatchTiming> ReferenceService::run(const Submission& submission,
                                         : run_blocks(submission.blocks, context, timing);
   {
     const std::lock_guard lock(mutex_);
-    add(out_of_bounds_, context.out_of_bounds);
+    out_of_bounds_.add(context.out_of_bounds);
   }
   if (!done) return std::unexpected(std::move(done.error()));
   timing.wall_ns = static_cast<std::uint64_t>(

@@ -63,14 +63,7 @@ Error error_of(std::span<const std::uint32_t> words, const codegen::Kernel& kern
   const auto tag = find_key(tags, key);
   const auto address = find_address(words, key);
   if (!tag || !address) return meaningless(key);
-  TrapInfo trap{.tag = kernel.trap_tags[*tag], .address = *address, .invocation = invocation};
-  Error error =
-      base::make_error(ErrorCode::Trapped,
-                       fmt::format("Trap `{}` at address {} in invocation ({}, {}, {}).", trap.tag,
-                                   trap.address, x, y, z),
-                       "the program itself reports this condition: look at what it checks there.");
-  error.context.trap = std::move(trap);
-  return error;
+  return base::trapped({kernel.trap_tags[*tag], *address, invocation});
 }
 
 }  // namespace felsite::vk
