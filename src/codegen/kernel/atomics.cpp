@@ -16,12 +16,9 @@ constexpr auto kAcquireRelease = spv::MemorySemanticsMask::AcquireRelease;
 
 }  // namespace
 
-// Between invocations of one dispatch: in Vulkan's memory model the queue family is enough, and
-// device scope would need another feature.
 Word Buffers::atomic_scope(const Storage& s) const {
-  if (s.storage == StorageClass::Workgroup) return e_.word(as_operand(spv::Scope::Workgroup));
-  const bool vulkan_model = e_.has(Feature::MemoryModel);
-  return e_.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
+  const bool in_workgroup = s.storage == StorageClass::Workgroup;
+  return in_workgroup ? e_.word(as_operand(spv::Scope::Workgroup)) : e_.grid_scope();
 }
 
 std::uint32_t Buffers::memory_classes() const {

@@ -87,15 +87,10 @@ void Buffers::declare_storage(ir::BufferId buffer, Storage& s) {
   const ir::BufferDecl& declared = program_.buffer(buffer);
   const bool written = use_.written[buffer];
   const Id array = m.new_type_runtime_array(s.unit_type);
-  m.decorate(array, spv::Decoration::ArrayStride, {info(s.layout).unit_bytes});
-  const Id block = m.new_type_struct(std::array{array});
-  m.decorate(block, spv::Decoration::Block);
-  m.decorate_member(block, 0, spv::Decoration::Offset, {0});
-  m.name(block, declared.name);
+  const Id block = m.new_block(array, info(s.layout).unit_bytes, declared.name);
   s.variable = m.variable(s.storage, m.type_pointer(s.storage, block));
   s.pointer_type = m.type_pointer(s.storage, s.unit_type);
-  m.decorate(s.variable, spv::Decoration::DescriptorSet, {0});
-  m.decorate(s.variable, spv::Decoration::Binding, {interface_.binding(buffer)});
+  m.bind(s.variable, interface_.binding(buffer));
   if (!written) m.decorate(s.variable, spv::Decoration::NonWritable);
   // What one invocation writes must become visible to another that reads it: that is said per
   // access in Vulkan's memory model, and per variable in the older one.

@@ -156,11 +156,7 @@ Id ExpressionWriter::op_function(ir::OpId id) {
     }
     Flow end = write_statements_(std::move(block), op.body);
     const Value result = evaluate(op.result);
-    Id given = result.id();
-    if (result.is_pair()) {
-      const Id high = result.wide().high.id();
-      given = function.construct(e_.type_word_pair(), {given, high});
-    }
+    const Id given = result.is_pair() ? vector_of_words(result.wide()) : result.id();
     function.emit_return(std::move(*end), given);  // an operation has no return but this one
   };
   op_functions_[id] =

@@ -39,34 +39,27 @@ Interface::Interface(Emitter& emitter, const Segment& segment,
 }
 
 Id Interface::builtin_variable(Slot slot) {
+  struct Row {
+    Slot slot;
+    spv::BuiltIn what;
+    const char* name;
+  };
+  static constexpr Row kRows[] = {
+      {Slot::Invocation, spv::BuiltIn::GlobalInvocationId, "invocation"},
+      {Slot::Workgroup, spv::BuiltIn::WorkgroupId, "workgroup_id"},
+      {Slot::Local, spv::BuiltIn::LocalInvocationId, "local"},
+      {Slot::LocalIndex, spv::BuiltIn::LocalInvocationIndex, "local_index"},
+      {Slot::Grid, spv::BuiltIn::NumWorkgroups, "num_workgroups"},
+  };
   Id& variable = builtins_[static_cast<std::size_t>(slot)];
   if (variable != 0) return variable;
-  const auto declare = [&](Id type, spv::BuiltIn what, const char* name) {
-    SpirvModule& m = e_.module();
-    variable = m.variable(StorageClass::Input, m.type_pointer(StorageClass::Input, type));
-    m.decorate(variable, spv::Decoration::BuiltIn, {as_operand(what)});
-    m.name(variable, name);
-  };
-  const Id triple = e_.module().type_vector(e_.type_word(), 3);
-  switch (slot) {
-    case Slot::Invocation:
-      declare(triple, spv::BuiltIn::GlobalInvocationId, "invocation");
-      break;
-    case Slot::Workgroup:
-      declare(triple, spv::BuiltIn::WorkgroupId, "workgroup_id");
-      break;
-    case Slot::Local:
-      declare(triple, spv::BuiltIn::LocalInvocationId, "local");
-      break;
-    case Slot::LocalIndex:
-      declare(e_.type_word(), spv::BuiltIn::LocalInvocationIndex, "local_index");
-      break;
-    case Slot::Grid:
-      declare(triple, spv::BuiltIn::NumWorkgroups, "num_workgroups");
-      break;
-    case Slot::Number:
-      break;  // not a builtin
-  }
+  SpirvModule& m = e_.module();
+  const Row& row = *std::ranges::find(kRows, slot, &Row::slot);
+  const Id triple = m.type_vector(e_.type_word(), 3);
+  const Id type = slot == Slot::LocalIndex ? e_.type_word() : triple;
+  variable = m.variable(StorageClass::Input, m.type_pointer(StorageClass::Input, type));
+  m.decorate(variable, spv::Decoration::BuiltIn, {as_operand(row.what)});
+  m.name(variable, row.name);
   return variable;
 }
 
@@ -196,26 +189,17 @@ Word Interface::status_length() {
   return e_.as_word(e_.function().array_length(e_.type_word(), {status_, 0}));
 }
 
-namespace {
-
-Word status_scope(Emitter& e) {
-  const bool vulkan_model = e.has(Feature::MemoryModel);
-  return e.word(as_operand(vulkan_model ? spv::Scope::QueueFamily : spv::Scope::Device));
-}
-
-}  // namespace
-
 // Gives what was there before.
 Word Interface::raise_status(Word index, Word key) {
   return e_.as_word(
       e_.function().atomic(ir::AtomicOp::Max, false, e_.type_word(),
-                           {status_word(index), status_scope(e_).id(), e_.word(0).id(), key.id()}));
+                           {status_word(index), e_.grid_scope().id(), e_.word(0).id(), key.id()}));
 }
 
 // Atomic, since several invocations may set it to one value.
 void Interface::set_status(Word index, Word value) {
   e_.function().atomic_store(
-      {status_word(index), status_scope(e_).id(), e_.word(0).id(), value.id()});
+      {status_word(index), e_.grid_scope().id(), e_.word(0).id(), value.id()});
 }
 
 // The complement of the linear index. A grid in one workgroup never has an index that is too large.
@@ -294,18 +278,8 @@ void declare_word_block(Emitter& e, Id variable, StorageClass storage,
   SpirvModule& m = e.module();
   const Id array = words ? m.new_type_array(e.type_word(), e.word(as_operand(*words)).id())
                          : m.new_type_runtime_array(e.type_word());
-  m.decorate(array, spv::Decoration::ArrayStride, {4});
-  const Id block = m.new_type_struct(std::array{array});
-  m.decorate(block, spv::Decoration::Block);
-  m.decorate_member(block, 0, spv::Decoration::Offset, {0});
-  m.name(block, name);
-  m.variable_as(variable, storage, m.type_pointer(storage, block));
+  m.variable_as(variable, storage, m.type_pointer(storage, m.new_block(array, 4, name)));
   m.name(variable, name);
-}
-
-void bind(Emitter& e, Id variable, std::uint32_t binding) {
-  e.module().decorate(variable, spv::Decoration::DescriptorSet, {0});
-  e.module().decorate(variable, spv::Decoration::Binding, {binding});
 }
 
 }  // namespace
@@ -316,14 +290,14 @@ void Interface::finish(Kernel& kernel) {
     declare_word_block(e_, parameter_block_, parameter_storage_, parameters_.size(), "parameters");
     if (parameter_storage_ == StorageClass::StorageBuffer) {
       kernel.parameter_binding = next_binding_++;
-      bind(e_, parameter_block_, *kernel.parameter_binding);
+      e_.module().bind(parameter_block_, *kernel.parameter_binding);
       e_.module().decorate(parameter_block_, spv::Decoration::NonWritable);
     }
   }
   if (status_ != 0) {
     declare_word_block(e_, status_, StorageClass::StorageBuffer, std::nullopt, "status");
     kernel.status_binding = next_binding_++;
-    bind(e_, status_, *kernel.status_binding);
+    e_.module().bind(status_, *kernel.status_binding);
   }
   kernel.parameters = std::move(parameters_);
   kernel.workgroup_size = size_of_module_;

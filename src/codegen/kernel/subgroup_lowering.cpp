@@ -12,6 +12,24 @@ Value combined(ReduceOp op, const Value& a, const Value& b) {
   return lower_binary(a.type == Type::Bool ? info.on_bools : info.combine, a, b);
 }
 
+bool has_two_words(Type type) { return ir::info(type).bytes == 8; }
+
+// What another lane sees of a value, whatever holds its type: a word, or 64 bits.
+Word word_of(const Value& value) {
+  if (value.type == Type::Bool) return zero_or_one(value.flag());
+  return ir::is_float(value.type) ? bits(value.real()) : value.word();
+}
+Wide wide_of(const Value& value) {
+  return value.type == Type::F64 ? bits(value.real64()) : value.wide();
+}
+Value value_of(Type type, Word word) {
+  if (type == Type::Bool) return {type, word != 0U};
+  return ir::is_float(type) ? Value(type, float_from_bits(word)) : Value(type, word);
+}
+Value value_of(Type type, Wide both) {
+  return type == Type::F64 ? Value(type, double_from_bits(both)) : Value(type, both);
+}
+
 }  // namespace
 
 Word SubgroupLowering::own_lane() {
@@ -36,9 +54,7 @@ Value SubgroupLowering::native_ballot(Flag condition) {
   const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
   const Id type = e_.module().type_vector(e_.type_word(), 4);
   const Id votes = e_.function().group_ballot(type, {scope.id(), condition.id});
-  const Word low = e_.as_word(e_.function().extract(e_.type_word(), {votes, 0}));
-  const Word high = e_.as_word(e_.function().extract(e_.type_word(), {votes, 1}));
-  return {Type::U64, wide(low, high)};
+  return {Type::U64, wide_from_vector(e_, votes)};
 }
 
 // The value of an active lane. Words are shuffled, whatever holds the type.
@@ -49,19 +65,10 @@ Value SubgroupLowering::lane_value(const Value& value, Word lane) {
     return e_.as_word(
         e_.function().group_shuffle(e_.type_word(), {scope.id(), word.id(), lane.id()}));
   };
-  const auto shuffled_wide = [&](Wide wide_value) {
-    const Word low = shuffled(low_word(wide_value));
-    return wide(low, shuffled(high_word(wide_value)));
-  };
-  const Type type = value.type;
-  if (type == Type::Bool) {
-    return {type, shuffled(zero_or_one(value.flag())) != 0U};
-  }
-  if (is_wide_integer(type)) return {type, shuffled_wide(value.wide())};
-  if (type == Type::F64)
-    return {type, double_from_bits(shuffled_wide(codegen::bits(value.real64())))};
-  if (ir::is_float(type)) return {type, float_from_bits(shuffled(codegen::bits(value.real())))};
-  return {type, shuffled(value.word())};
+  if (!has_two_words(value.type)) return value_of(value.type, shuffled(word_of(value)));
+  const Wide both = wide_of(value);
+  const Word low = shuffled(low_word(both));
+  return value_of(value.type, wide(low, shuffled(high_word(both))));
 }
 
 Value SubgroupLowering::native_shuffle(const Value& value, Word lane) {
@@ -81,10 +88,10 @@ Value SubgroupLowering::native_reduce(ReduceOp op, const Value& value) {
     e_.module().need(spv::Capability::GroupNonUniform);
     e_.module().need(spv::Capability::GroupNonUniformArithmetic);
     const Word scope = e_.word(as_operand(spv::Scope::Subgroup));
-    const Word operand = type == Type::Bool ? zero_or_one(value.flag()) : value.word();
-    const Word result = e_.as_word(e_.function().group_reduce(op, is_signed(type), e_.type_word(),
-                                                              {scope.id(), operand.id()}));
-    return type == Type::Bool ? Value(type, result != 0U) : Value(type, result);
+    const Word operand = word_of(value);
+    const Id result =
+        e_.function().group_reduce(op, is_signed(type), e_.type_word(), {scope.id(), operand.id()});
+    return value_of(type, e_.as_word(result));
   }
   const Wide active = native_ballot(e_.flag(true)).wide();
   const Slot sum = variables_.new_slot(type, false);
@@ -115,14 +122,12 @@ void SubgroupLowering::exchange(const Value& value) {
   }
   Word low;
   Word high = e_.word(0);
-  if (value.type == Type::Bool) {
-    low = zero_or_one(value.flag());
-  } else if (is_wide_integer(value.type) || value.type == Type::F64) {
-    const Wide both = value.type == Type::F64 ? codegen::bits(value.real64()) : value.wide();
+  if (has_two_words(value.type)) {
+    const Wide both = wide_of(value);
     low = low_word(both);
     high = high_word(both);
   } else {
-    low = ir::is_float(value.type) ? codegen::bits(value.real()) : value.word();
+    low = word_of(value);
   }
   const Word place = interface_.local_index() << 1;
   buffers_.barrier();  // what was exchanged before has been read
@@ -134,14 +139,8 @@ void SubgroupLowering::exchange(const Value& value) {
 Value SubgroupLowering::exchanged(Type type, Word invocation) {
   const Word place = invocation << 1;
   const Word low = buffers_.load_workgroup_word(exchange_memory_, place);
-  if (type == Type::Bool) return {type, low != 0U};
-  if (is_wide_integer(type) || type == Type::F64) {
-    const Wide both = wide(low, buffers_.load_workgroup_word(exchange_memory_, place + 1U));
-    if (type == Type::F64) return {type, double_from_bits(both)};
-    return {type, both};
-  }
-  if (ir::is_float(type)) return {type, float_from_bits(low)};
-  return {type, low};
+  if (!has_two_words(type)) return value_of(type, low);
+  return value_of(type, wide(low, buffers_.load_workgroup_word(exchange_memory_, place + 1U)));
 }
 
 // Writes `body(lane, invocation)` for the lanes of the subgroup: the last one of a workgroup may be

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/in_order.h"
+
 namespace felsite::codegen {
 namespace {
 
@@ -38,13 +40,8 @@ constexpr std::array<OpcodeRow<ReduceOp>, ir::kReduceOpCount> kReductions{{
     {ReduceOp::Xor, Op::OpGroupNonUniformBitwiseXor, Op::OpGroupNonUniformBitwiseXor},
 }};
 
-constexpr bool in_order(const auto& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (static_cast<std::size_t>(rows[i].op) != i) return false;
-  }
-  return true;
-}
-static_assert(in_order(kAtomics) && in_order(kReductions));
+static_assert(base::in_order(kAtomics, &OpcodeRow<AtomicOp>::op));
+static_assert(base::in_order(kReductions, &OpcodeRow<ReduceOp>::op));
 
 Op opcode(const auto& rows, auto op, bool is_signed) {
   const auto& row = rows[static_cast<std::size_t>(op)];

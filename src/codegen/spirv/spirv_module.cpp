@@ -98,6 +98,15 @@ Id SpirvModule::new_type_array(Id element, Id length) {
   return id;
 }
 
+Id SpirvModule::new_block(Id array, std::uint32_t stride, std::string_view block_name) {
+  decorate(array, spv::Decoration::ArrayStride, {stride});
+  const Id block = new_type_struct(std::array{array});
+  decorate(block, spv::Decoration::Block);
+  decorate_member(block, 0, spv::Decoration::Offset, {0});
+  name(block, block_name);
+  return block;
+}
+
 Id SpirvModule::constant(Id type, std::uint64_t bits) {
   return declare(spv::Op::OpConstant, {word(bits), word(bits >> 32)}, type);
 }

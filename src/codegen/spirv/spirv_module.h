@@ -47,6 +47,8 @@ class SpirvModule {
   Id new_type_struct(std::span<const Id> members);
   Id new_type_runtime_array(Id element);
   Id new_type_array(Id element, Id length);
+  // A block whose one member is the array.
+  Id new_block(Id array, std::uint32_t stride, std::string_view block_name);
 
   Id constant(Id type, std::uint32_t word) { return declare(spv::Op::OpConstant, {word}, type); }
   Id constant(Id type, std::uint64_t bits);
@@ -78,6 +80,10 @@ class SpirvModule {
                        std::initializer_list<std::uint32_t> operands = {}) {
     annotations_.add(spv::Op::OpMemberDecorate,
                      {target, member, static_cast<std::uint32_t>(decoration)}, operands);
+  }
+  void bind(Id variable, std::uint32_t binding) {
+    decorate(variable, spv::Decoration::DescriptorSet, {0});
+    decorate(variable, spv::Decoration::Binding, {binding});
   }
   void name(Id target, std::string_view text);
   bool names_kept() const { return names_kept_; }

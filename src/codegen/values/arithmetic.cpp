@@ -1,10 +1,9 @@
 // The entry points of value.h: each chooses by the type of its operands.
+#include "codegen/values/arithmetic.h"
+
 #include <algorithm>
 
-#include "codegen/values/float_arithmetic.h"
 #include "codegen/values/float_bits.h"
-#include "codegen/values/integer_arithmetic.h"
-#include "codegen/values/value.h"
 #include "ir/op_tables.h"
 
 namespace felsite::codegen {
@@ -45,9 +44,8 @@ Value value_from_parts(Emitter& e, Type type, Id low, Id high) {
 }
 
 Value value_from_vector(Emitter& e, Type type, Id id) {
-  if (!is_held_as_pair(e, type)) return value_from_parts(e, type, id, 0);
-  const Id low = e.function().extract(e.type_word(), {id, 0});
-  return value_from_parts(e, type, low, e.function().extract(e.type_word(), {id, 1}));
+  if (is_held_as_pair(e, type)) return {type, wide_from_vector(e, id)};
+  return value_from_parts(e, type, id, 0);
 }
 
 Value lower_literal(Emitter& e, Type type, std::uint64_t bits) {

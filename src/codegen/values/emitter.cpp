@@ -47,6 +47,11 @@ Id Emitter::type_of(ir::Type type) {
   return type_void();
 }
 
+// In Vulkan's memory model the queue family is enough, and device scope would need another feature.
+Word Emitter::grid_scope() {
+  return word(as_operand(has(Feature::MemoryModel) ? spv::Scope::QueueFamily : spv::Scope::Device));
+}
+
 Wide Emitter::wide(std::uint64_t value) {
   if (has(Feature::Int64)) return {this, module_.constant(type_wide(), value), {}, {}, value};
   return {this,

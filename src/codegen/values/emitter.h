@@ -64,6 +64,7 @@ class Emitter {
     return {this, module_.constant(value), value ? Flag::Known::True : Flag::Known::False};
   }
   Word word(std::uint32_t value) { return {this, 0, value}; }
+  Word grid_scope();  // of memory that the invocations of one dispatch share
   Wide wide(std::uint64_t value);
   Float number(float value) {
     return {this, module_.constant(type_float(), std::bit_cast<std::uint32_t>(value))};

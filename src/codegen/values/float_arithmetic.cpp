@@ -1,11 +1,9 @@
-#include "codegen/values/float_arithmetic.h"
-
 #include <type_traits>
 
+#include "codegen/values/arithmetic.h"
 #include "codegen/values/exact_arithmetic.h"
 #include "codegen/values/float_bits.h"
 #include "codegen/values/float_layout.h"
-#include "codegen/values/function_values.h"
 
 namespace felsite::codegen {
 namespace {

@@ -88,10 +88,12 @@ Flag is_nan(F x) {
   return magnitude_bits(x) >= FloatLayout<F>::kInfinity + 1;
 }
 
+inline Id type_of(Float x) { return x.emitter->type_float(); }
+inline Id type_of(Double x) { return x.emitter->type_double(); }
+
 template <class F, class... More>
 F through_glsl(GLSLstd450 instruction, F x, More... more) {
-  Emitter& e = *x.emitter;
-  return {&e, e.glsl(instruction, e.type_of(FloatLayout<F>::kType), {x.id, more.id...})};
+  return {x.emitter, x.emitter->glsl(instruction, type_of(x), {x.id, more.id...})};
 }
 
 }  // namespace felsite::codegen

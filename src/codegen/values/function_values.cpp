@@ -1,9 +1,8 @@
-#include "codegen/values/function_values.h"
-
 #include <algorithm>
-#include <array>
 
 #include "arithmetic/function_algorithms.h"
+#include "arithmetic/functions.h"
+#include "codegen/values/arithmetic.h"
 #include "codegen/values/function_handles.h"
 #include "ir/op_tables.h"
 
@@ -21,21 +20,9 @@ struct FunctionRow {
   GLSLstd450 fast;
 };
 
-constexpr std::array<FunctionRow, 13> kFunctions{{
-    {UnaryOp::Sin, functions::sin, GLSLstd450Sin},
-    {UnaryOp::Cos, functions::cos, GLSLstd450Cos},
-    {UnaryOp::Tan, functions::tan, GLSLstd450Tan},
-    {UnaryOp::Asin, functions::asin, GLSLstd450Asin},
-    {UnaryOp::Acos, functions::acos, GLSLstd450Acos},
-    {UnaryOp::Atan, functions::atan, GLSLstd450Atan},
-    {UnaryOp::Sinh, functions::sinh, GLSLstd450Sinh},
-    {UnaryOp::Cosh, functions::cosh, GLSLstd450Cosh},
-    {UnaryOp::Tanh, functions::tanh, GLSLstd450Tanh},
-    {UnaryOp::Exp, functions::exp, GLSLstd450Exp},
-    {UnaryOp::Exp2, functions::exp2, GLSLstd450Exp2},
-    {UnaryOp::Log, functions::log, GLSLstd450Log},
-    {UnaryOp::Log2, functions::log2, GLSLstd450Log2},
-}};
+#define FELSITE_FUNCTION_ROW(Name, name) {UnaryOp::Name, functions::name, GLSLstd450##Name},
+constexpr FunctionRow kFunctions[] = {FELSITE_EACH_FUNCTION(FELSITE_FUNCTION_ROW)};
+#undef FELSITE_FUNCTION_ROW
 
 static_assert(std::ranges::all_of(ir::kUnaryOps, [](const ir::UnaryOpInfo& info) {
   return info.is_function == (std::ranges::count(kFunctions, info.op, &FunctionRow::op) == 1);

@@ -1,4 +1,4 @@
-#include "codegen/values/integer_arithmetic.h"
+#include "codegen/values/arithmetic.h"
 
 namespace felsite::codegen {
 namespace {

@@ -149,15 +149,9 @@ Wide wide_from_float_by_helper(F x, bool is_signed, const char* name) {
   const Id result = e.call_helper(
       Helper::FloatToWide, 2 * static_cast<std::uint32_t>(kType) + (is_signed ? 1U : 0U), name,
       pair, {e.type_of(kType)}, {x.id}, [&](FunctionWriter& f) {
-        const Wide value = saturated_wide(F{&e, f.param(0)}, is_signed);
-        const Id low = low_word(value).id();
-        return e.function().construct(pair, {low, high_word(value).id()});
+        return vector_of_words(saturated_wide(F{&e, f.param(0)}, is_signed));
       });
-  const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.function().extract(e.type_word(), {result, index}));
-  };
-  const Word low = part(0);
-  return wide(low, part(1));
+  return wide_from_vector(e, result);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "codegen/values/emitter.h"
+#include "codegen/values/float_layout.h"
 
 namespace felsite::codegen {
 namespace {
@@ -143,32 +144,23 @@ Word divide(Word a, Word b) { return word_op(&I::divide, a, b); }
 Word modulo(Word a, Word b) { return word_op(&I::modulo, a, b); }
 Word signed_divide(Word a, Word b) { return word_op(&I::signed_divide, a, b); }
 
-static Float float_op(Instruction op, Float a, Float b) {
-  return {a.emitter, a.emitter->emit_float(op, a.emitter->type_float(), {a.id, b.id})};
-}
-static Double double_op(Instruction op, Double a, Double b) {
-  return {a.emitter, a.emitter->emit_float(op, a.emitter->type_double(), {a.id, b.id})};
+// What f32 and f64 have alike.
+template <class F, class... More>
+static F float_op(Instruction op, F a, More... more) {
+  return {a.emitter, a.emitter->emit_float(op, type_of(a), {a.id, more.id...})};
 }
 Float operator+(Float a, Float b) { return float_op(&I::float_add, a, b); }
 Float operator-(Float a, Float b) { return float_op(&I::float_subtract, a, b); }
 Float operator*(Float a, Float b) { return float_op(&I::float_multiply, a, b); }
-Double operator+(Double a, Double b) { return double_op(&I::float_add, a, b); }
-Double operator-(Double a, Double b) { return double_op(&I::float_subtract, a, b); }
-Double operator*(Double a, Double b) { return double_op(&I::float_multiply, a, b); }
+Double operator+(Double a, Double b) { return float_op(&I::float_add, a, b); }
+Double operator-(Double a, Double b) { return float_op(&I::float_subtract, a, b); }
+Double operator*(Double a, Double b) { return float_op(&I::float_multiply, a, b); }
 Float near_divide(Float a, Float b) { return float_op(&I::float_divide, a, b); }
-Double near_divide(Double a, Double b) { return double_op(&I::float_divide, a, b); }
-Float near_negate(Float a) {
-  return {a.emitter, a.emitter->emit_float(&I::float_negate, a.emitter->type_float(), {a.id})};
-}
-Double near_negate(Double a) {
-  return {a.emitter, a.emitter->emit_float(&I::float_negate, a.emitter->type_double(), {a.id})};
-}
-Float near_sqrt(Float a) {
-  return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_float(), {a.id})};
-}
-Double near_sqrt(Double a) {
-  return {a.emitter, a.emitter->glsl(GLSLstd450Sqrt, a.emitter->type_double(), {a.id})};
-}
+Double near_divide(Double a, Double b) { return float_op(&I::float_divide, a, b); }
+Float near_negate(Float a) { return float_op(&I::float_negate, a); }
+Double near_negate(Double a) { return float_op(&I::float_negate, a); }
+Float near_sqrt(Float a) { return through_glsl(GLSLstd450Sqrt, a); }
+Double near_sqrt(Double a) { return through_glsl(GLSLstd450Sqrt, a); }
 
 namespace {
 
@@ -223,34 +215,21 @@ Float float_from_bits(Word a) {
   return e.as_float(e.function().bitcast(e.type_float(), {a.id()}));
 }
 
-// Of two handles of one kind, by a condition that may be known.
-template <class Handle, class Emit>
-static Handle chosen(Flag c, Handle a, Handle b, Emit emit) {
-  if (c.known != Flag::Known::No) return c.known == Flag::Known::True ? a : b;
-  return emit();
-}
 static Id select_ids(Flag c, Id type, Id a, Id b) {
   return c.emitter->function().select(type, {c.id, a, b});
 }
-Flag select(Flag c, Flag a, Flag b) {
-  return chosen(c, a, b, [&] {
-    return c.emitter->as_flag(select_ids(c, c.emitter->type_bool(), a.id, b.id));
-  });
+// Of two handles of one kind, by a condition that may be known.
+template <class Handle>
+static Handle chosen(Flag c, Id type, Handle a, Handle b) {
+  if (c.known != Flag::Known::No) return c.known == Flag::Known::True ? a : b;
+  return {c.emitter, select_ids(c, type, a.id, b.id)};
 }
+Flag select(Flag c, Flag a, Flag b) { return chosen(c, c.emitter->type_bool(), a, b); }
+Float select(Flag c, Float a, Float b) { return chosen(c, type_of(a), a, b); }
+Double select(Flag c, Double a, Double b) { return chosen(c, type_of(a), a, b); }
 Word select(Flag c, Word a, Word b) {
-  return chosen(c, a, b, [&] {
-    return c.emitter->as_word(select_ids(c, c.emitter->type_word(), a.id(), b.id()));
-  });
-}
-Float select(Flag c, Float a, Float b) {
-  return chosen(c, a, b, [&] {
-    return c.emitter->as_float(select_ids(c, c.emitter->type_float(), a.id, b.id));
-  });
-}
-Double select(Flag c, Double a, Double b) {
-  return chosen(c, a, b, [&] {
-    return c.emitter->as_double(select_ids(c, c.emitter->type_double(), a.id, b.id));
-  });
+  if (c.known != Flag::Known::No) return c.known == Flag::Known::True ? a : b;
+  return c.emitter->as_word(select_ids(c, c.emitter->type_word(), a.id(), b.id()));
 }
 
 }  // namespace felsite::codegen

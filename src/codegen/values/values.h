@@ -142,6 +142,9 @@ Wide modulo(Wide a, Wide b);
 Word low_word(Wide a);
 Word high_word(Wide a);
 Wide wide(Word low, Word high);
+// As a vector of two words: how 64 bits are handed to and from functions and bitcasts.
+Wide wide_from_vector(Emitter& emitter, Id vector);
+Id vector_of_words(Wide a);
 Wide widen(Word a);         // with zeros
 Wide widen_signed(Word a);  // with the sign
 // The low word, for algorithms written for both widths.

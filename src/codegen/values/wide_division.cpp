@@ -70,27 +70,18 @@ Division divide_pairs(Wide a, Wide b) {
           select(is_short, wide(rest.remainder, zero), long_rest)};
 }
 
-Wide from_vector(Emitter& e, Id vector) {
-  const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.function().extract(e.type_word(), {vector, index}));
-  };
-  const Word low = part(0);
-  return wide(low, part(1));
-}
-
 template <class Choose>
 Wide through_helper(Helper kind, const char* name, Wide a, Wide b, Choose choose) {
   Emitter& e = *a.emitter;
   const Id word = e.type_word();
-  const Id result = e.call_helper(
-      kind, 0, name, e.type_word_pair(), {word, word, word, word},
-      {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
-        const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
-        const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
-        const Wide value = choose(divide_pairs(left, right));
-        return e.function().construct(e.type_word_pair(), {value.low.id(), value.high.id()});
-      });
-  return from_vector(e, result);
+  const Id result =
+      e.call_helper(kind, 0, name, e.type_word_pair(), {word, word, word, word},
+                    {a.low.id(), a.high.id(), b.low.id(), b.high.id()}, [&](FunctionWriter& f) {
+                      const Wide left = wide(e.as_word(f.param(0)), e.as_word(f.param(1)));
+                      const Wide right = wide(e.as_word(f.param(2)), e.as_word(f.param(3)));
+                      return vector_of_words(choose(divide_pairs(left, right)));
+                    });
+  return wide_from_vector(e, result);
 }
 
 }  // namespace

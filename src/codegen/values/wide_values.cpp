@@ -23,6 +23,10 @@ Wide native_shift(Instruction op, Wide a, Word count) {
   return e.as_wide(e.emit(op, e.type_wide(), {a.native, count.id()}));
 }
 
+Word word_in(Emitter& e, Id vector, std::uint32_t index) {
+  return e.as_word(e.function().extract(e.type_word(), {vector, index}));
+}
+
 Wide pair(Word low, Word high) { return {low.emitter, 0, low, high, {}}; }
 
 // A pair shifted to the left; the count is below 64. Shifting a word by 32 is not defined, so what
@@ -138,6 +142,16 @@ Wide wide(Word low, Word high) {
   return e.as_wide(e.function().bitcast(e.type_wide(), {vector}));
 }
 
+Wide wide_from_vector(Emitter& e, Id vector) {
+  const Word low = word_in(e, vector, 0);
+  return wide(low, word_in(e, vector, 1));
+}
+
+Id vector_of_words(Wide a) {
+  const Id low = low_word(a).id();
+  return a.emitter->function().construct(a.emitter->type_word_pair(), {low, high_word(a).id()});
+}
+
 Wide widen(Word a) {
   Emitter& e = *a.emitter;
   if (!e.has(Feature::Int64)) return pair(a, e.word(0));
@@ -184,18 +198,13 @@ Wide bits(Double a) {
   Emitter& e = *a.emitter;
   if (e.has(Feature::Int64)) return e.as_wide(e.function().bitcast(e.type_wide(), {a.id}));
   const Id vector = e.function().bitcast(e.type_word_pair(), {a.id});
-  const auto part = [&](std::uint32_t index) {
-    return e.as_word(e.function().extract(e.type_word(), {vector, index}));
-  };
-  return pair(part(0), part(1));
+  const Word high = word_in(e, vector, 1);
+  return pair(word_in(e, vector, 0), high);
 }
 
 Double double_from_bits(Wide a) {
   Emitter& e = *a.emitter;
-  Id source = a.native;
-  if (a.is_pair()) {
-    source = e.function().construct(e.type_word_pair(), {a.low.id(), a.high.id()});
-  }
+  const Id source = a.is_pair() ? vector_of_words(a) : a.native;
   return e.as_double(e.function().bitcast(e.type_double(), {source}));
 }
 
