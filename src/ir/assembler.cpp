@@ -166,7 +166,7 @@ Type Assembler::type_of(const Expr& expr, std::span<const ExprId> operands) cons
   return Type::None;
 }
 
-VarId Assembler::append(Node node, std::string_view declared, std::uint32_t at) {
+VarId Assembler::append(Node node, std::uint32_t at, std::string_view declared) {
   const NodeKindInfo& kind = info(node.kind);
   Facts& facts = arena_->facts;
   facts.has_grid_sync |= is_grid_sync(node);

@@ -81,29 +81,29 @@ class Assembler {
 
   // Appends a node, whose references, name and expressions are of this program. A node with a body
   // stays open until close(). Returns the variable that it declares by the name `declared`, if any.
-  VarId append(Node node, std::string_view declared = {}, std::uint32_t at = 0);
+  VarId append(Node node, std::uint32_t at = 0, std::string_view declared = {});
   VarId let(std::string_view name, ExprId value, std::uint32_t at = 0) {
-    return append(Node{.kind = NodeKind::Let, .args = {value, kNone}}, name, at);
+    return append(Node{.kind = NodeKind::Let, .args = {value, kNone}}, at, name);
   }
   void store(std::uint32_t buffer, ExprId index, ExprId value, std::uint32_t at = 0) {
-    append(Node{.kind = NodeKind::Store, .ref = buffer, .args = {index, value}}, {}, at);
+    append(Node{.kind = NodeKind::Store, .ref = buffer, .args = {index, value}}, at);
   }
   void open_if(ExprId condition, std::uint32_t at = 0) {
-    append(Node{.kind = NodeKind::If, .args = {condition, kNone}}, {}, at);
+    append(Node{.kind = NodeKind::If, .args = {condition, kNone}}, at);
   }
   void open_else(std::uint32_t at = 0);
   VarId open_loop(std::string_view variable, ExprId from, ExprId to, std::uint32_t at = 0) {
-    return append(Node{.kind = NodeKind::Loop, .args = {from, to}}, variable, at);
+    return append(Node{.kind = NodeKind::Loop, .args = {from, to}}, at, variable);
   }
   void open_block(std::uint32_t at = 0) { plain(NodeKind::Block, at); }
   void open_region(std::string_view name, std::uint32_t at = 0) {
-    append(Node{.kind = NodeKind::Region, .name = intern(name)}, {}, at);
+    append(Node{.kind = NodeKind::Region, .name = intern(name)}, at);
   }
   void close();
-  void plain(NodeKind kind, std::uint32_t at = 0) { append(Node{.kind = kind}, {}, at); }
+  void plain(NodeKind kind, std::uint32_t at = 0) { append(Node{.kind = kind}, at); }
   void barrier(Ordering ordering, std::uint32_t at = 0) {
     const auto op = static_cast<std::uint8_t>(ordering);
-    append(Node{.kind = NodeKind::Barrier, .op = op}, {}, at);
+    append(Node{.kind = NodeKind::Barrier, .op = op}, at);
   }
 
   // The number of open scopes: 0 at the top level of the entry or of an operation's body.

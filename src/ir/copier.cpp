@@ -150,7 +150,7 @@ void Copier::append(NodeId id) {
   if (facts.variable == VariableUse::Assigns) like.ref = vars_[variable];
   like.ref2 = buffer(like.ref2);
   if (like.name != kNone) like.name = to_->intern(from_.name(like.name));
-  const VarId declared = to_->append(like, declares ? from_.var_name(variable) : "");
+  const VarId declared = to_->append(like, 0, declares ? from_.var_name(variable) : "");
   if (declares) vars_[variable] = declared;
 }
 

@@ -146,6 +146,17 @@ TEST_CASE("parse errors: axes, orderings and reductions are listed") {
                 "or, xor, found `avg`."));
 }
 
+TEST_CASE("parse errors: a string is no type, ordering or reduction, whatever it says") {
+  CHECK(statement_error("b[0] = bitcast<\"u32\">(1);")
+            .starts_with("3:16: error: F001 syntax error: Expected a type, found `u32`."));
+  CHECK(statement_error("barrier.\"acquire\";")
+            .starts_with("3:9: error: F001 syntax error: Expected an ordering: "));
+  CHECK(statement_error("atomic_add.\"acquire\"(b[0], 1);")
+            .starts_with("3:12: error: F001 syntax error: Expected an ordering: "));
+  CHECK(statement_error("all_reduce.\"add\"(b);")
+            .starts_with("3:12: error: F001 syntax error: Expected an operation: "));
+}
+
 TEST_CASE("parse errors: the number of arguments of a built-in function") {
   CHECK(statement_error("b[0] = min(1);") ==
         "3:8: error: F027 wrong number of arguments: `min` takes 2 arguments, 1 given. "

@@ -171,7 +171,7 @@ void Emitter::emit(const Statement& s) {
   node.ref2 = known_ref(node.ref2);
   for (std::size_t i = 0; i < facts.arity; ++i) node.args[i] = emit_expr(node.args[i]);
   if (node.name != kNone) node.name = assembler_.intern(state_.texts[node.name]);
-  const VarId var = assembler_.append(node, declares ? declared_name(s.node.ref) : "");
+  const VarId var = assembler_.append(node, 0, declares ? declared_name(s.node.ref) : "");
   if (s.body != kNone) enter(s.body, &s);
   if (declares) show(var_refs_, s.node.ref, var);
 }

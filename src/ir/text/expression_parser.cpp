@@ -94,13 +94,11 @@ bool ExpressionParser::read_operand() {
     push_operator(row, kPrefixPrecedence, offset);
     return false;
   };
-  if (tokens_.at("(")) {
-    tokens_.take();
+  if (tokens_.accept("(")) {
     push(FrameKind::Paren, offset);
     return false;
   }
-  if (tokens_.at("-")) {
-    tokens_.take();
+  if (tokens_.accept("-")) {
     const TokenKind next = tokens_.now().kind;
     if (next == TokenKind::Integer || next == TokenKind::Float) return literal(true);
     if (tokens_.at_keyword(Keyword::Inf)) {
@@ -113,8 +111,7 @@ bool ExpressionParser::read_operand() {
     return prefix(UnaryOp::Negate);
   }
   for (const UnaryOp op : {UnaryOp::BitNot, UnaryOp::LogicalNot}) {
-    if (tokens_.at(info(op).prefix)) {
-      tokens_.take();
+    if (tokens_.accept(info(op).prefix)) {
       return prefix(op);
     }
   }
@@ -163,17 +160,14 @@ bool ExpressionParser::read_name() {
     return read_function(*word);
   }
   tokens_.expect_name("a value");
-  if (tokens_.at("[")) {
-    tokens_.take();
+  if (tokens_.accept("[")) {
     const std::uint32_t buffer = assembler_.buffer_ref(token.text);
     push(FrameKind::Index, token.offset, {.kind = ExprKind::Load, .ref = buffer});
     return false;
   }
-  if (tokens_.at("(")) {
-    tokens_.take();
+  if (tokens_.accept("(")) {
     const Expr call{.kind = ExprKind::Call, .ref = assembler_.op_ref(token.text)};
-    if (tokens_.at(")")) {
-      tokens_.take();
+    if (tokens_.accept(")")) {
       operands_.push_back(assembler_.append(call, {}, token.offset));
       return true;
     }
@@ -219,12 +213,10 @@ bool ExpressionParser::read_function(const Word& word) {
   }
   if (kind == ExprKind::Bitcast) {
     tokens_.expect("<", "and a type after `bitcast`");
-    const auto type = type_named(tokens_.now().text);
-    if (!type) tokens_.fail("a type");
-    tokens_.take();
+    const Type type = tokens_.expect_word(type_named, "a type");
     tokens_.expect(">", "after the type");
     tokens_.expect("(", "after `bitcast<…>`");
-    push(FrameKind::Function, offset, {.kind = kind, .type = *type}, word.text);
+    push(FrameKind::Function, offset, {.kind = kind, .type = type}, word.text);
     return false;
   }
   return open({.kind = kind});
@@ -233,12 +225,9 @@ bool ExpressionParser::read_function(const Word& word) {
 void ExpressionParser::open_atomic(const Word& word) {
   const std::uint32_t offset = tokens_.last_offset();
   Ordering ordering = Ordering::Relaxed;
-  if (tokens_.at(".")) {
-    tokens_.take();
-    const auto named = ordering_named(tokens_.now().text);
-    if (!named) tokens_.fail("an ordering: relaxed, acquire, release, acq_rel or seq_cst");
-    ordering = *named;
-    tokens_.take();
+  if (tokens_.accept(".")) {
+    ordering = tokens_.expect_word(ordering_named,
+                                   "an ordering: relaxed, acquire, release, acq_rel or seq_cst");
   }
   tokens_.expect("(", "after the atomic's name");
   const Token buffer = tokens_.expect_name("the name of a buffer");
@@ -276,8 +265,7 @@ bool ExpressionParser::read_operator() {
     const Frame frame = frames_.back();
     const bool index = frame.kind == FrameKind::Index || frame.kind == FrameKind::AtomicIndex;
     if (index) {
-      if (!tokens_.at("]")) unbalanced(frame);
-      tokens_.take();
+      if (!tokens_.accept("]")) unbalanced(frame);
       frames_.pop_back();
       if (frame.kind == FrameKind::AtomicIndex) {
         tokens_.expect(",", "and a value after the element an atomic changes");
@@ -290,8 +278,7 @@ bool ExpressionParser::read_operator() {
       tokens_.take();
       return true;
     }
-    if (!tokens_.at(")")) unbalanced(frame);
-    tokens_.take();
+    if (!tokens_.accept(")")) unbalanced(frame);
     frames_.pop_back();
     if (frame.kind != FrameKind::Paren) finish(frame);
   }

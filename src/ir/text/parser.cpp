@@ -48,7 +48,7 @@ class Parser {
   void end_statement() {
     assembler_.end_node_at(tokens_.expect(";", "at the end of the statement").offset);
   }
-  Type type(std::string_view what);
+  Type type(std::string_view what) { return tokens_.expect_word(type_named, what); }
   std::uint32_t buffer_name() {
     return assembler_.buffer_ref(tokens_.expect_name("the name of a buffer").text);
   }
@@ -75,13 +75,6 @@ class Parser {
   std::uint32_t next_binding_ = 0;
   std::uint32_t begin_ = 0;
 };
-
-Type Parser::type(std::string_view what) {
-  const auto found = type_named(tokens_.now().text);
-  if (tokens_.now().kind != TokenKind::Name || !found) tokens_.fail(what);
-  tokens_.take();
-  return *found;
-}
 
 Program Parser::parse() {
   header();
@@ -116,28 +109,18 @@ void Parser::header() {
   tokens_.expect("(", "after `workgroup`");
   for (std::size_t axis = 0; axis < 3; ++axis) {
     workgroup_[axis] = tokens_.expect_count("a number of invocations");
-    if (!tokens_.at(",") || axis == 2) break;
-    tokens_.take();
+    if (axis == 2 || !tokens_.accept(",")) break;
   }
   tokens_.expect(")", "after at most three extents");
-  if (tokens_.at_keyword(Keyword::Fast)) {
-    tokens_.take();
-    float_mode_ = FloatMode::Fast;
-  }
+  if (tokens_.accept(Keyword::Fast)) float_mode_ = FloatMode::Fast;
 }
 
 void Parser::buffer() {
   const std::uint32_t at = tokens_.now().offset;
   BufferDecl decl;
   decl.access = Access::ReadWrite;
-  if (tokens_.at_keyword(Keyword::Output)) {
-    tokens_.take();
-    decl.output = true;
-  }
-  if (tokens_.at_keyword(Keyword::LiveOut)) {
-    tokens_.take();
-    decl.pipeline_live_out = true;
-  }
+  decl.output = tokens_.accept(Keyword::Output);
+  decl.pipeline_live_out = tokens_.accept(Keyword::LiveOut);
   for (const Access access : {Access::ReadOnly, Access::ReadWrite, Access::WriteOnly,
                               Access::Uniform, Access::Workgroup}) {
     if (tokens_.now().kind == TokenKind::Name && tokens_.now().text == to_string(access)) {
@@ -153,15 +136,13 @@ void Parser::buffer() {
   if (!tokens_.at("]")) decl.count = tokens_.expect_count("a number of elements");
   tokens_.expect("]", "after the count");
   if (decl.access != Access::Workgroup) decl.binding = next_binding_;
-  if (tokens_.at_keyword(Keyword::Binding)) {
-    tokens_.take();
+  if (tokens_.accept(Keyword::Binding)) {
     tokens_.expect("(", "after `binding`");
     decl.binding = tokens_.expect_count("a binding number");
     tokens_.expect(")", "after the binding number");
   }
   if (decl.access != Access::Workgroup) next_binding_ = decl.binding + 1;
-  while (tokens_.at_keyword(Keyword::Hint)) {
-    tokens_.take();
+  while (tokens_.accept(Keyword::Hint)) {
     tokens_.expect("(", "after `hint`");
     if (tokens_.now().kind != TokenKind::String) tokens_.fail("a hint in quotes");
     decl.hints.emplace_back(tokens_.take().text);
@@ -176,13 +157,12 @@ void Parser::op() {
   const std::string_view name = tokens_.expect_name("the operation's name").text;
   tokens_.expect("(", "after the operation's name");
   std::vector<Assembler::Param> params;
-  while (!tokens_.at(")")) {
+  while (!tokens_.accept(")")) {
     if (!params.empty()) tokens_.expect(",", "between parameters");
     const std::string_view param = tokens_.expect_name("a parameter's name").text;
     tokens_.expect(":", "and a type after the parameter's name");
     params.push_back({param, type("the parameter's type")});
   }
-  tokens_.take();
   tokens_.expect("->", "and the type of the result");
   const Type result = type("the type of the result");
   assembler_.open_op(name, params, result, at);
@@ -211,9 +191,8 @@ void Parser::statements() {
 
 void Parser::close_body() {
   const std::uint32_t at = tokens_.take().offset;
-  if (bodies_.back() == Body::Then && tokens_.at_keyword(Keyword::Else)) {
-    const std::uint32_t else_at = tokens_.take().offset;
-    assembler_.open_else(else_at);
+  if (bodies_.back() == Body::Then && tokens_.accept(Keyword::Else)) {
+    assembler_.open_else(tokens_.last_offset());
     if (tokens_.at_keyword(Keyword::If)) {
       bodies_.back() = Body::ElseIf;
       statement();
@@ -272,27 +251,19 @@ void Parser::name_statement(std::uint32_t at) {
     tokens_.take();
     const std::uint32_t variable = assembler_.variable_ref(name);
     const ExprId value = expressions_.parse();
-    assembler_.append(Node{.kind = NodeKind::Assign, .ref = variable, .args = {value, kNone}}, {},
-                      at);
+    assembler_.append(Node{.kind = NodeKind::Assign, .ref = variable, .args = {value, kNone}}, at);
   }
   end_statement();
 }
 
 ReduceOp Parser::reduction() {
   tokens_.expect(".", "and an operation, as in `all_reduce.add(…)`");
-  const auto op = reduce_op_named(tokens_.now().text);
-  if (!op) tokens_.fail("an operation: add, mul, min, max, and, or, xor");
-  tokens_.take();
-  return *op;
+  return tokens_.expect_word(reduce_op_named, "an operation: add, mul, min, max, and, or, xor");
 }
 
 Ordering Parser::ordering() {
-  if (!tokens_.at(".")) return Ordering::AcqRel;
-  tokens_.take();
-  const auto named = ordering_named(tokens_.now().text);
-  if (!named) tokens_.fail("an ordering: acquire, release, acq_rel or seq_cst");
-  tokens_.take();
-  return *named;
+  if (!tokens_.accept(".")) return Ordering::AcqRel;
+  return tokens_.expect_word(ordering_named, "an ordering: acquire, release, acq_rel or seq_cst");
 }
 
 void Parser::async_copy(NodeKind kind, std::uint32_t at) {
@@ -313,14 +284,14 @@ void Parser::async_copy(NodeKind kind, std::uint32_t at) {
                          .name = assembler_.intern(tag.text),
                          .extra = count,
                          .args = {to_index, from_index}},
-                    {}, at);
+                    at);
 }
 
 void Parser::tagged(NodeKind kind, std::uint32_t at) {
   tokens_.expect("(", "and a tag");
   const NameId name = assembler_.intern(tokens_.expect_name("a tag").text);
   tokens_.expect(")", "after the tag");
-  assembler_.append(Node{.kind = kind, .name = name}, {}, at);
+  assembler_.append(Node{.kind = kind, .name = name}, at);
 }
 
 void Parser::collective(NodeKind kind, std::uint32_t at) {
@@ -343,7 +314,7 @@ void Parser::collective(NodeKind kind, std::uint32_t at) {
                          .ref = to,
                          .ref2 = from,
                          .extra = root},
-                    {}, at);
+                    at);
 }
 
 void Parser::keyword_statement(const Word& word, std::uint32_t at) {
@@ -394,7 +365,7 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
       tokens_.expect("]", "after the offset");
       tokens_.expect(")", "after the buffer");
       assembler_.append(Node{.kind = NodeKind::IndirectDispatch, .ref = buffer, .extra = offset},
-                        {}, at);
+                        at);
       break;
     }
     case Keyword::AsyncLoad:
@@ -418,7 +389,7 @@ void Parser::keyword_statement(const Word& word, std::uint32_t at) {
       assembler_.append(Node{.kind = NodeKind::Trap,
                              .name = assembler_.intern(name.text),
                              .args = {address, kNone}},
-                        {}, at);
+                        at);
       break;
     }
     case Keyword::AllReduce:

@@ -30,6 +30,10 @@ class Printer {
   // No valid program is deeper; deeper ones must not print quadratically many spaces.
   void line_start() { out_.append(2 * std::min<std::size_t>(depth_, kMaxNesting), ' '); }
   void expr(ExprId id) { expressions_.print(id); }
+  template <class... Values>
+  void add(fmt::format_string<Values...> text, Values&&... values) {
+    fmt::format_to(std::back_inserter(out_), text, std::forward<Values>(values)...);
+  }
   std::string_view buffer(std::uint32_t ref) const {
     return is_resolved(ref) ? std::string_view(program_.buffer(ref).name)
                             : program_.name(ref & ~kUnresolved);
@@ -67,11 +71,11 @@ void Printer::comments_before(std::uint32_t offset) {
     const Comment& comment = comments_.front();
     if (!comment.own_line && may_trail && !out_.empty()) {
       out_.pop_back();
-      fmt::format_to(std::back_inserter(out_), "  {}\n", comment.text);
+      add("  {}\n", comment.text);
     } else {
       keep_blank_line(comment.offset);
       line_start();
-      fmt::format_to(std::back_inserter(out_), "{}\n", comment.text);
+      add("{}\n", comment.text);
     }
     may_trail = false;
     comments_ = comments_.subspan(1);
@@ -110,9 +114,9 @@ void Printer::header() {
     keep_blank_line(program_.source().program_begin);
   }
   const auto& size = program_.workgroup_size();
-  fmt::format_to(std::back_inserter(out_), "program {} workgroup({}", program_.name(), size[0]);
-  if (size[1] != 1 || size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[1]);
-  if (size[2] != 1) fmt::format_to(std::back_inserter(out_), ", {}", size[2]);
+  add("program {} workgroup({}", program_.name(), size[0]);
+  if (size[1] != 1 || size[2] != 1) add(", {}", size[1]);
+  if (size[2] != 1) add(", {}", size[2]);
   out_ += program_.float_mode() == FloatMode::Fast ? ") fast {\n" : ") {\n";
 }
 
@@ -123,18 +127,14 @@ void Printer::buffer_decl(BufferId id, std::uint32_t& next_binding) {
   if (decl.output) out_ += "output ";
   if (decl.pipeline_live_out) out_ += "live_out ";
   const bool implied = (decl.output || decl.pipeline_live_out) && decl.access == Access::ReadWrite;
-  if (!implied) fmt::format_to(std::back_inserter(out_), "{} ", to_string(decl.access));
-  fmt::format_to(std::back_inserter(out_), "{}: {}[", decl.name, info(decl.element).name);
-  if (decl.count != 0) fmt::format_to(std::back_inserter(out_), "{}", decl.count);
+  if (!implied) add("{} ", to_string(decl.access));
+  add("{}: {}[", decl.name, info(decl.element).name);
+  if (decl.count != 0) add("{}", decl.count);
   out_ += ']';
   const bool shared = decl.access == Access::Workgroup;
-  if (decl.binding != (shared ? 0 : next_binding)) {
-    fmt::format_to(std::back_inserter(out_), " binding({})", decl.binding);
-  }
+  if (decl.binding != (shared ? 0 : next_binding)) add(" binding({})", decl.binding);
   if (!shared) next_binding = decl.binding + 1;
-  for (const std::string& hint : decl.hints) {
-    fmt::format_to(std::back_inserter(out_), " hint(\"{}\")", hint);
-  }
+  for (const std::string& hint : decl.hints) add(" hint(\"{}\")", hint);
   out_ += ";\n";
 }
 
@@ -143,13 +143,12 @@ void Printer::op(OpId id) {
   const OpDecl& decl = program_.ops()[id];
   if (!formatting() && !out_.ends_with("{\n")) out_ += '\n';
   line_start();
-  fmt::format_to(std::back_inserter(out_), "op {}(", program_.name(decl.name));
+  add("op {}(", program_.name(decl.name));
   for (VarId param = decl.first_param; param < decl.first_param + decl.param_count; ++param) {
     if (param != decl.first_param) out_ += ", ";
-    fmt::format_to(std::back_inserter(out_), "{}: {}", program_.var_name(param),
-                   info(program_.var(param).type).name);
+    add("{}: {}", program_.var_name(param), info(program_.var(param).type).name);
   }
-  fmt::format_to(std::back_inserter(out_), ") -> {} {{\n", info(decl.result_type).name);
+  add(") -> {} {{\n", info(decl.result_type).name);
   ++depth_;
   body(decl.body);
   item(program_.source().op_results, id);
@@ -216,13 +215,13 @@ void Printer::open_node(NodeId id) {
     expr(node.args[0]);
     out_ += ' ';
   } else if (node.kind == NodeKind::Loop) {
-    fmt::format_to(std::back_inserter(out_), "loop {} in ", program_.var_name(node.ref));
+    add("loop {} in ", program_.var_name(node.ref));
     expr(node.args[0]);
     out_ += "..";
     expr(node.args[1]);
     out_ += ' ';
   } else if (node.kind == NodeKind::Region) {
-    fmt::format_to(std::back_inserter(out_), "region \"{}\" ", program_.name(node.name));
+    add("region \"{}\" ", program_.name(node.name));
   }
   out_ += "{\n";
 }
@@ -230,29 +229,24 @@ void Printer::open_node(NodeId id) {
 void Printer::leaf(NodeId id) {
   const Node& node = program_.node(id);
   const auto element = [&](std::uint32_t ref, ExprId index) {
-    out_ += buffer(ref);
-    out_ += '[';
+    add("{}[", buffer(ref));
     expr(index);
     out_ += ']';
   };
   const auto copy = [&](std::string_view word) {
-    out_ += word;
-    out_ += '(';
+    add("{}(", word);
     element(node.ref, node.args[0]);
     out_ += ", ";
     element(node.ref2, node.args[1]);
-    fmt::format_to(std::back_inserter(out_), ", {}, {})", node.extra, program_.name(node.name));
+    add(", {}, {})", node.extra, program_.name(node.name));
   };
   const auto collective = [&](std::string_view word) {
     out_ += word;
-    if (node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter) {
-      out_ += '.';
-      out_ += info(node.reduce()).name;
-    }
-    fmt::format_to(std::back_inserter(out_), "({}", buffer(node.ref));
-    if (node.ref2 != kNone) fmt::format_to(std::back_inserter(out_), ", {}", buffer(node.ref2));
-    if (node.kind == NodeKind::Broadcast)
-      fmt::format_to(std::back_inserter(out_), ", {}", node.extra);
+    const bool reduces = node.kind == NodeKind::AllReduce || node.kind == NodeKind::ReduceScatter;
+    if (reduces) add(".{}", info(node.reduce()).name);
+    add("({}", buffer(node.ref));
+    if (node.ref2 != kNone) add(", {}", buffer(node.ref2));
+    if (node.kind == NodeKind::Broadcast) add(", {}", node.extra);
     out_ += ')';
   };
   switch (node.kind) {
@@ -260,7 +254,7 @@ void Printer::leaf(NodeId id) {
       const ExprKind value = program_.expr(node.args[0]).kind;
       const bool bare = program_.var_name(node.ref) == "_" &&
                         (value == ExprKind::Atomic || value == ExprKind::Call);
-      if (!bare) fmt::format_to(std::back_inserter(out_), "let {} = ", program_.var_name(node.ref));
+      if (!bare) add("let {} = ", program_.var_name(node.ref));
       expr(node.args[0]);
       break;
     }
@@ -279,19 +273,13 @@ void Printer::leaf(NodeId id) {
       out_ += "return";
       break;
     case NodeKind::Barrier:
-      if (node.ordering() == Ordering::GridSync) {
-        out_ += "gridsync";
-      } else {
-        out_ += "barrier";
-        if (node.ordering() != Ordering::AcqRel) {
-          out_ += '.';
-          out_ += info(node.ordering()).name;
-        }
+      out_ += is_grid_sync(node) ? "gridsync" : "barrier";
+      if (!is_grid_sync(node) && node.ordering() != Ordering::AcqRel) {
+        add(".{}", info(node.ordering()).name);
       }
       break;
     case NodeKind::IndirectDispatch:
-      fmt::format_to(std::back_inserter(out_), "indirect_dispatch({}[{}])", buffer(node.ref),
-                     node.extra);
+      add("indirect_dispatch({}[{}])", buffer(node.ref), node.extra);
       break;
     case NodeKind::AsyncLoad:
       copy("async_load");
@@ -300,15 +288,15 @@ void Printer::leaf(NodeId id) {
       copy("async_store");
       break;
     case NodeKind::AsyncWait:
-      fmt::format_to(std::back_inserter(out_), "async_wait({})", program_.name(node.name));
+      add("async_wait({})", program_.name(node.name));
       break;
     case NodeKind::Trap:
       out_ += "trap(";
       expr(node.args[0]);
-      fmt::format_to(std::back_inserter(out_), ", {})", program_.name(node.name));
+      add(", {})", program_.name(node.name));
       break;
     case NodeKind::Resume:
-      fmt::format_to(std::back_inserter(out_), "resume({})", program_.name(node.name));
+      add("resume({})", program_.name(node.name));
       break;
     case NodeKind::AllReduce:
       collective("all_reduce");

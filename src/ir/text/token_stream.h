@@ -37,6 +37,9 @@ class TokenStream {
     after_ = lexer_.next();
     return token;
   }
+  // Whether the token was there, and so is taken.
+  bool accept(std::string_view symbol) { return take_if(at(symbol)); }
+  bool accept(Keyword keyword) { return take_if(at_keyword(keyword)); }
   std::uint32_t last_offset() const { return last_offset_; }
 
   // Each takes the token, or throws a SyntaxError that says what was found instead.
@@ -44,9 +47,21 @@ class TokenStream {
   Token expect_name(std::string_view what);
   Token expect_keyword(Keyword keyword, std::string_view spelling);
   std::uint32_t expect_count(std::string_view what);
+  // A word that `find` gives a meaning.
+  template <class Find>
+  auto expect_word(Find find, std::string_view what) {
+    const auto meaning = find(now_.kind == TokenKind::Name ? now_.text : std::string_view());
+    if (!meaning) fail(what);
+    take();
+    return *meaning;
+  }
   [[noreturn]] void fail(std::string_view expected) const;
 
  private:
+  bool take_if(bool wanted) {
+    if (wanted) take();
+    return wanted;
+  }
   static bool is(const Token& token, std::string_view symbol) {
     // Symbols have one or two characters.
     return token.kind == TokenKind::Symbol && token.text.size() == symbol.size() &&
