@@ -6,7 +6,6 @@
 
 #include "base/words.h"
 #include "felsite/spelling.h"
-#include "felsite/text.h"
 #include "ir/check/validation.h"
 #include "ir/text/words.h"
 
@@ -39,7 +38,7 @@ class ExpressionChecker {
 
  private:
   Type type(ExprId id) const { return program_.expr(id).type; }
-  std::string shown(ExprId id) const { return report_.full() ? "" : print(program_, id); }
+  std::string shown(ExprId id) const { return report_.shown(id); }
   std::string_view type_name(ExprId id) const { return info(type(id)).name; }
   // Whether an operand already has a finding; each mistake is reported once.
   bool poisoned(ExprId id) const {
@@ -55,7 +54,6 @@ class ExpressionChecker {
   void check_binary(ExprId id);
   void check_atomic(ExprId id);
   void check_call(ExprId id);
-  void expect(ExprId id, Type expected, std::string_view what);
   void same_types(ExprId a, ExprId b, ExprId at);
   void not_allowed(ExprId id, std::string_view name, Type given, TypeSet allowed) {
     report_.expr(FindingCode::TypeNotAllowed, id,
@@ -68,14 +66,6 @@ class ExpressionChecker {
   std::optional<OpId> op_;  // the operation whose body contains the expression
 };
 
-void ExpressionChecker::expect(ExprId id, Type expected, std::string_view what) {
-  if (type(id) == expected || type(id) == Type::None) return;
-  report_.expr(FindingCode::TypeMismatch, id,
-               fmt::format("{} must be {}, but `{}` is {}.", what, info(expected).name, shown(id),
-                           type_name(id)),
-               fmt::format("cast it: `{}({})`.", info(expected).name, shown(id)));
-}
-
 void ExpressionChecker::same_types(ExprId a, ExprId b, ExprId at) {
   report_.expr(
       FindingCode::TypeMismatch, at,
@@ -85,20 +75,18 @@ void ExpressionChecker::same_types(ExprId a, ExprId b, ExprId at) {
 
 void ExpressionChecker::check_names(ExprId id) {
   const Expr& expr = program_.expr(id);
-  const bool uses_buffer =
-      expr.kind == ExprKind::Load || expr.kind == ExprKind::BufLen || expr.kind == ExprKind::Atomic;
-  const bool has_name = uses_buffer || expr.kind == ExprKind::Var || expr.kind == ExprKind::Call;
-  if (!has_name || is_resolved(expr.ref)) return;
+  const Names named = info(expr.kind).names;
+  if (named == Names::Nothing || is_resolved(expr.ref)) return;
   const std::string_view name = program_.name(expr.ref & ~kUnresolved);
   const auto hint = [&](auto candidates) {
     return report_.wants_hint() ? did_you_mean(name, candidates()) : std::string();
   };
-  if (uses_buffer) {
+  if (named == Names::Buffer) {
     report_.expr(FindingCode::UnknownBuffer, id,
                  fmt::format("There is no buffer `{}`.{}", name.substr(0, 60),
                              hint([&] { return buffer_names(program_); })),
                  "declare the buffer, or correct its name.");
-  } else if (expr.kind == ExprKind::Call) {
+  } else if (named == Names::Operation) {
     report_.expr(FindingCode::UnknownOperation, id,
                  fmt::format("There is no operation `{}`.{}", name.substr(0, 60),
                              hint([&] { return op_names(); })),
@@ -154,7 +142,7 @@ void ExpressionChecker::check_types(ExprId id) {
   const Expr& expr = program_.expr(id);
   switch (expr.kind) {
     case ExprKind::Load:
-      expect(expr.args[0], Type::U32, "An index");
+      report_.expect(expr.args[0], Type::U32, "An index");
       if (is_resolved(expr.ref) && program_.buffer(expr.ref).access == Access::WriteOnly) {
         report_.expr(
             FindingCode::BadAccess, id,
@@ -182,7 +170,7 @@ void ExpressionChecker::check_types(ExprId id) {
       }
       return;
     case ExprKind::Select:
-      expect(expr.args[0], Type::Bool, "The condition of `select`");
+      report_.expect(expr.args[0], Type::Bool, "The condition of `select`");
       if (expr.type == Type::None) same_types(expr.args[1], expr.args[2], id);
       return;
     case ExprKind::Cast:
@@ -215,9 +203,9 @@ void ExpressionChecker::check_types(ExprId id) {
     case ExprKind::Atomic:
       return check_atomic(id);
     case ExprKind::SubgroupBallot:
-      return expect(expr.args[0], Type::Bool, "The operand of `subgroup_ballot`");
+      return report_.expect(expr.args[0], Type::Bool, "The operand of `subgroup_ballot`");
     case ExprKind::SubgroupShuffle:
-      return expect(expr.args[1], Type::U32, "The lane of `subgroup_shuffle`");
+      return report_.expect(expr.args[1], Type::U32, "The lane of `subgroup_shuffle`");
     case ExprKind::SubgroupReduce:
       if (expr.type == Type::None) {
         const ReduceOpInfo& row = info(expr.reduce());
@@ -257,7 +245,7 @@ void ExpressionChecker::check_binary(ExprId id) {
 void ExpressionChecker::check_atomic(ExprId id) {
   const Expr& expr = program_.expr(id);
   const AtomicOpInfo& row = info(expr.atomic());
-  expect(expr.args[0], Type::U32, "An index");
+  report_.expect(expr.args[0], Type::U32, "An index");
   if (!info(expr.ordering()).on_atomic) {
     report_.expr(FindingCode::BadOrdering, id,
                  fmt::format("`{}` is no ordering of an atomic.", info(expr.ordering()).name),
@@ -279,7 +267,7 @@ void ExpressionChecker::check_atomic(ExprId id) {
     return;
   }
   for (const ExprId operand : program_.operands(id).subspan(1)) {
-    expect(operand, buffer.element, "An operand of the atomic");
+    report_.expect(operand, buffer.element, "An operand of the atomic");
   }
   const Expr& index = program_.expr(expr.args[0]);
   if (index.kind == ExprKind::Literal && buffer.count != 0 &&
@@ -310,8 +298,8 @@ void ExpressionChecker::check_call(ExprId id) {
     return;
   }
   for (std::uint32_t i = 0; i < op.param_count; ++i) {
-    expect(operands[i], program_.var(op.first_param + i).type,
-           fmt::format("Argument {} of `{}`", i + 1, program_.name(op.name)));
+    report_.expect(operands[i], program_.var(op.first_param + i).type,
+                   fmt::format("Argument {} of `{}`", i + 1, program_.name(op.name)));
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/words.h"
 #include "felsite/spelling.h"
-#include "felsite/text.h"
 #include "ir/check/validation.h"
 #include "ir/text/lexer.h"
 #include "ir/text/words.h"
@@ -54,7 +53,6 @@ class NodeChecker {
   void check_async(NodeId id);
   void check_collective(NodeId id);
   void check_tag(NodeId id, const std::unordered_set<NameId>& known, std::string_view what);
-  void expect(ExprId expr, Type expected, std::string_view what);
   const BufferDecl* buffer(std::uint32_t ref, NodeId at);
 
   const Program& program_;
@@ -66,16 +64,6 @@ class NodeChecker {
   std::unordered_set<NameId> copy_tags_;
   std::unordered_set<NameId> trap_tags_;
 };
-
-void NodeChecker::expect(ExprId expr, Type expected, std::string_view what) {
-  const Type given = program_.expr(expr).type;
-  if (given == expected || given == Type::None) return;
-  const std::string shown = report_.full() ? "" : print(program_, expr);
-  report_.expr(FindingCode::TypeMismatch, expr,
-               fmt::format("{} must be {}, but `{}` is {}.", what, info(expected).name, shown,
-                           info(given).name),
-               fmt::format("cast it: `{}({})`.", info(expected).name, shown));
-}
 
 const BufferDecl* NodeChecker::buffer(std::uint32_t ref, NodeId at) {
   if (is_resolved(ref)) return &program_.buffer(ref);
@@ -120,7 +108,7 @@ void NodeChecker::check_op(OpId id) {
   }
   walk(op.body, true);
   leave_scope(0);
-  if (op.result != kNone) expect(op.result, op.result_type, "The value of the operation");
+  if (op.result != kNone) report_.expect(op.result, op.result_type, "The value of the operation");
 }
 
 void NodeChecker::walk(NodeRange range, bool in_op) {
@@ -174,10 +162,10 @@ void NodeChecker::check(NodeId id, bool in_op) {
     case NodeKind::Store:
       return check_store(id);
     case NodeKind::If:
-      return expect(node.args[0], Type::Bool, "A condition");
+      return report_.expect(node.args[0], Type::Bool, "A condition");
     case NodeKind::Loop:
-      expect(node.args[0], Type::U32, "A loop bound");
-      return expect(node.args[1], Type::U32, "A loop bound");
+      report_.expect(node.args[0], Type::U32, "A loop bound");
+      return report_.expect(node.args[1], Type::U32, "A loop bound");
     case NodeKind::Barrier:
       if (!info(node.ordering()).on_barrier) {
         report_.node(FindingCode::BadOrdering, id,
@@ -193,7 +181,7 @@ void NodeChecker::check(NodeId id, bool in_op) {
     case NodeKind::AsyncWait:
       return check_tag(id, copy_tags_, "asynchronous copy");
     case NodeKind::Trap:
-      expect(node.args[0], Type::U32, "The address of a trap");
+      report_.expect(node.args[0], Type::U32, "The address of a trap");
       return check_tag(id, trap_tags_, "trap");
     case NodeKind::Resume:
       return check_tag(id, trap_tags_, "trap");
@@ -242,13 +230,14 @@ void NodeChecker::check_assign(NodeId id) {
                  "copy it into a variable of its own with `let`.");
   }
   if (var.type != Type::None) {
-    expect(node.args[0], var.type, fmt::format("A value for `{}`", program_.name(var.name)));
+    report_.expect(node.args[0], var.type,
+                   fmt::format("A value for `{}`", program_.name(var.name)));
   }
 }
 
 void NodeChecker::check_store(NodeId id) {
   const Node& node = program_.node(id);
-  expect(node.args[0], Type::U32, "An index");
+  report_.expect(node.args[0], Type::U32, "An index");
   const BufferDecl* target = buffer(node.ref, id);
   if (target == nullptr) return;
   if (target->access == Access::ReadOnly || target->access == Access::Uniform) {
@@ -259,8 +248,8 @@ void NodeChecker::check_store(NodeId id) {
   }
   // A narrow element takes its own type, or the type of its loads, which is truncated.
   if (program_.expr(node.args[1]).type != target->element) {
-    expect(node.args[1], info(target->element).loaded,
-           fmt::format("A value for `{}`", target->name));
+    report_.expect(node.args[1], info(target->element).loaded,
+                   fmt::format("A value for `{}`", target->name));
   }
   const Expr& index = program_.expr(node.args[0]);
   if (index.kind == ExprKind::Literal && target->count != 0 &&
@@ -297,8 +286,8 @@ void NodeChecker::check_indirect(NodeId id) {
 
 void NodeChecker::check_async(NodeId id) {
   const Node& node = program_.node(id);
-  expect(node.args[0], Type::U32, "An index");
-  expect(node.args[1], Type::U32, "An index");
+  report_.expect(node.args[0], Type::U32, "An index");
+  report_.expect(node.args[1], Type::U32, "An index");
   if (node.extra == 0 || node.extra > kMaxAsyncCount) {
     report_.node(FindingCode::BadAsync, id,
                  fmt::format("A copy of {} is not between 1 and {}.",

@@ -23,6 +23,15 @@ Finding* Report::add(FindingCode code, std::string& message, std::string& fix) {
   return &findings_.back();
 }
 
+void Report::expect(ExprId id, Type expected, std::string_view what) {
+  const Type given = program_.expr(id).type;
+  if (given == expected || given == Type::None) return;
+  expr(FindingCode::TypeMismatch, id,
+       fmt::format("{} must be {}, but `{}` is {}.", what, info(expected).name, shown(id),
+                   info(given).name),
+       fmt::format("cast it: `{}({})`.", info(expected).name, shown(id)));
+}
+
 Findings Report::finish() && {
   // Sorted by position in the text; findings of a built program keep the order they were made in.
   std::vector<std::size_t> order(findings_.size());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "felsite/text.h"
 #include "felsite/validate.h"
 #include "ir/place.h"
 
@@ -11,7 +12,7 @@ namespace felsite::ir {
 
 class Report {
  public:
-  explicit Report(const Program& program) : places_(program) {}
+  explicit Report(const Program& program) : program_(program), places_(program) {}
 
   void node(FindingCode code, NodeId id, std::string message, std::string fix) {
     if (Finding* f = add(code, message, fix)) places_.at_node(id, *f);
@@ -29,9 +30,14 @@ class Report {
     if (Finding* f = add(code, message, fix)) places_.at_program(*f);
   }
 
+  // Reports an expression of another type, but none that has no type: its mistake has been
+  // reported.
+  void expect(ExprId id, Type expected, std::string_view what);
+
   bool empty() const { return findings_.empty() && suppressed_ == 0; }
   // Further findings are only counted, so callers need not compute their texts.
   bool full() const { return findings_.size() >= kMaxFindings; }
+  std::string shown(ExprId id) const { return full() ? "" : print(program_, id); }
   // "Did you mean" costs more than the rest of a finding, and nobody reads it among so many.
   bool wants_hint() const { return findings_.size() < 100; }
   Findings finish() &&;
@@ -39,6 +45,7 @@ class Report {
  private:
   Finding* add(FindingCode code, std::string& message, std::string& fix);
 
+  const Program& program_;
   Places places_;
   Findings findings_;
   std::size_t suppressed_ = 0;
