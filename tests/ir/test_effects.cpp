@@ -31,6 +31,11 @@ std::string show(const Program& program, const Effects& effects) {
   return text;
 }
 
+// Of one node, with everything nested in it.
+Effects effects_of(const Program& program, NodeId node) {
+  return effects_of(program, NodeRange{node, program.node(node).end});
+}
+
 // The effects of a body as text, such as "reads:ab writes:c".
 std::string effects(std::string_view body) {
   const Program program = kernel_on_buffers(body);

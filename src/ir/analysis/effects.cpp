@@ -6,9 +6,9 @@
 namespace felsite::ir {
 namespace {
 
-void tidy(std::vector<BufferId>& buffers) {
-  std::ranges::sort(buffers);
-  buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+void tidy(auto& rows) {
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
 }
 
 void add(std::vector<BufferId>& buffers, std::uint32_t ref) {
@@ -44,8 +44,7 @@ AsyncDestinations::AsyncDestinations(const Program& program) {
     if (info(node.kind).issues_copy && is_resolved(node.ref))
       rows_.emplace_back(node.name, node.ref);
   }
-  std::ranges::sort(rows_);
-  rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
+  tidy(rows_);
 }
 
 AsyncDestinations::Rows::const_iterator AsyncDestinations::first(NameId tag) const {

@@ -38,9 +38,5 @@ class AsyncDestinations {
 Effects effects_of(const Program& program, NodeRange range);
 // The same for many ranges of one program, which share the table of its copies.
 Effects effects_of(const Program& program, NodeRange range, const AsyncDestinations& copies);
-// The effects of one node with everything nested in it.
-inline Effects effects_of(const Program& program, NodeId node) {
-  return effects_of(program, NodeRange{node, program.node(node).end});
-}
 
 }  // namespace felsite::ir
