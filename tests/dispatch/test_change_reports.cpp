@@ -1,4 +1,4 @@
-// Which stores report by themselves whether an iteration changes their buffer.
+// Which statements report by themselves whether an iteration changes their buffer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,19 +21,23 @@ std::string reports_of_program(std::string_view text, const GridSyncOptions& opt
   std::string out;
   std::vector<ir::BufferId> reported;
   for (ir::NodeId id = 0; id < program.nodes().size(); ++id) {
-    if (!reports.stores[id]) continue;
+    if (!reports.nodes[id]) continue;
     const ir::Node& node = program.node(id);
-    reported.push_back(node.ref);
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", program.buffer(node.ref).name);
+    const bool is_store = node.kind == ir::NodeKind::Store;
+    const ir::BufferId buffer = is_store ? node.ref : program.expr(node.args[0]).ref;
+    reported.push_back(buffer);
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", program.buffer(buffer).name);
     const ir::NodeId let = reports.before[id];
     if (let != ir::kNone) out += fmt::format(" (was {})", program.var_name(program.node(let).ref));
   }
   std::ranges::sort(reported);
+  reported.erase(std::unique(reported.begin(), reported.end()), reported.end());
   CHECK(reported == reports.buffers);
   return out;
 }
 
-// "x (was v), y": the buffers whose stores report, each with the variable that has the old value.
+// "x (was v), y": the buffers whose stores and atomics report, each with the variable that has the
+// old value.
 std::string reports_of(std::string_view statements, const GridSyncOptions& options = kLine) {
   return reports_of_program(
       fmt::format("program p workgroup(4) {{ readwrite x: u32[]; readwrite y: u32[]; readonly r: "
@@ -96,6 +100,43 @@ TEST_CASE("change reports: not where something else changes the buffer") {
   CHECK(reports_of("all_gather(x, r); x[i] = 1;") == "");
   CHECK(reports_of("x[i] = 1; async_store(x[0], t[0], 1, q); async_wait(q);") == "");
   CHECK(reports_of("x[i] = 1; async_store(y[0], t[0], 1, q); async_wait(q);") == "x");
+}
+
+TEST_CASE("change reports: atomics that all go one way, at any place and any number of times") {
+  for (const char* op : {"atomic_or", "atomic_and", "atomic_min", "atomic_max"}) {
+    CAPTURE(op);
+    CHECK(reports_of(fmt::format("{}(x[r[i]], r[0]);", op)) == "x");
+    CHECK(reports_of(fmt::format("let old = {}(x[0], i); y[i] = old;", op)) == "x, y");
+    CHECK(reports_of(fmt::format("loop k in 0..r[i] {{ {0}(x[k], 1); }} {0}(x[i], 2);", op)) ==
+          "x, x");
+    CHECK(reports_of(fmt::format("{0}(x[i], 1); gridsync; {0}(x[0], 2);", op)) == "x, x");
+    CHECK(reports_of(fmt::format("{}.acq_rel(x[i], 1);", op)) == "x");
+    CHECK(reports_of(fmt::format("{}(x[i], 1);", op), {.one_dimensional = false}) == "x");
+  }
+  for (const char* type : {"i32", "u64", "i64"}) {
+    CAPTURE(type);
+    CHECK(reports_of_program(fmt::format("program p workgroup(4) {{ readwrite x: {0}[]; "
+                                         "atomic_max(x[invocation.x], {0}(1)); }}",
+                                         type)) == "x");
+  }
+}
+
+TEST_CASE("change reports: not of atomics that can bring an element back to an old value") {
+  for (const char* change : {"atomic_add(x[i], 1);", "atomic_sub(x[i], 1);", "atomic_xor(x[i], 1);",
+                             "atomic_exchange(x[i], 1);", "atomic_compare_exchange(x[i], 1, 2);"}) {
+    CAPTURE(change);
+    CHECK(reports_of(change) == "");
+  }
+  CHECK(reports_of("atomic_or(x[i], 1); atomic_and(x[i], 2);") == "");
+  CHECK(reports_of("atomic_min(x[i], 1); atomic_max(x[i], 2);") == "");
+  CHECK(reports_of("atomic_or(x[i], 1); x[i] = 0;") == "");
+  CHECK(reports_of("x[i] = 0; atomic_or(x[i], 1);") == "");
+  CHECK(reports_of("atomic_or(x[i], 1); all_reduce.add(x);") == "");
+  // Only a statement of its own has a place for the report.
+  CHECK(reports_of("y[i] = atomic_or(x[i], 1);") == "y");
+  CHECK(reports_of("let v = 1 + atomic_or(x[i], 1);") == "");
+  CHECK(reports_of("atomic_or(x[i], atomic_or(y[i], 1));") == "x");
+  CHECK(reports_of("atomic_or(t[local.x], 1); atomic_or(x[i], 1);") == "x");
 }
 
 TEST_CASE("change reports: the grid must be a line") {

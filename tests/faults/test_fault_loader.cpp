@@ -13,8 +13,7 @@ namespace {
 // Opens a separate instance and a device, dispatches once, and closes all of it again.
 Result<void> use_instance(int fail_at, FaultKind kind) {
   begin_faults(fail_at, kind);
-  auto backend =
-      vk::make_backend({.open = [] { return vk::open_device(); }, .cache_folder = {}});
+  auto backend = vk::make_backend({.open = [] { return vk::open_device(); }, .cache_folder = {}});
   if (!backend) return std::unexpected(std::move(backend.error()));
   return run_small_dispatch(**backend);
 }

@@ -118,6 +118,16 @@ TEST_CASE("changes by atomics of every kind") {
   check_one("u32", "atomic_exchange(x[i], mine >> 1);", six(16u, 1u), six(0u, 0u), 6);
   check_one("i32", "atomic_compare_exchange(x[i], 3i32, -3i32);", six(3, 4), six(-3, 4), 2);
   check_one("u32", "atomic_xor(x[i], 1);", six(2u, 3u), six(2u, 3u), 40, false);
+  // Those that go one way report by themselves. Past the end, or without effect, nothing changes.
+  check_one("u32", "atomic_or(x[i + 6], 1);", six(2u, 3u), six(2u, 3u), 1);
+  check_one("u32", "atomic_max(x[0xFFFFFFFF], 9);", six(2u, 3u), six(2u, 3u), 1);
+  check_one("u32", "atomic_or(x[i], mine);", six(2u, 3u), six(2u, 3u), 1);
+  check_one("u32", "if mine > 9 { atomic_or(x[i], 16); }", six(2u, 3u), six(2u, 3u), 1);
+  check_one("u32", "let was = atomic_and(x[i], 6); atomic_and(x[i], was & 5);", six(7u, 3u),
+            six(4u, 0u), 2);
+  check_one("u32", "loop k in 0..3 { atomic_or(x[i], 1 << k + mine % 2); }", six(8u, 0u),
+            six(15u, 15u), 3);
+  check_one("i32", "atomic_max(x[i], min(mine + 1i32, 2i32));", six(-2, 2), six(2, 2), 5);
   check_one("u32", "atomic_or(x[0], 1 << i); atomic_and(x[1], ~(1 << i));", six(0u, 0xFFu),
             bytes_of(Words{0x3F, 0xC0, 0, 0xFF, 0, 0xFF}), 2);
   // Added and taken away again, by different invocations.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "ir/analysis/effects.h"
 
@@ -58,7 +59,44 @@ class LoadedValues {
   std::vector<NodeId> ends_;    // of the enclosing bodies
 };
 
+// What changes a buffer.
+struct Changes {
+  std::vector<NodeId> reporting{};  // a store at the invocation's own place, or Lets of atomics
+  std::optional<ir::AtomicOp> atomic{};
+  bool others = false;
+
+  void add_store(NodeId id) {
+    others = others || !reporting.empty();
+    reporting.push_back(id);
+  }
+  void add_atomic(NodeId let, ir::AtomicOp op) {
+    others = others || (!reporting.empty() && atomic != op);
+    atomic = op;
+    reporting.push_back(let);
+  }
+};
+
 }  // namespace
+
+std::optional<ir::BinaryOp> one_way(ir::AtomicOp op) {
+  switch (op) {
+    case ir::AtomicOp::Or:
+      return ir::BinaryOp::BitOr;
+    case ir::AtomicOp::And:
+      return ir::BinaryOp::BitAnd;
+    case ir::AtomicOp::Min:
+      return ir::BinaryOp::Min;
+    case ir::AtomicOp::Max:
+      return ir::BinaryOp::Max;
+    case ir::AtomicOp::Add:
+    case ir::AtomicOp::Sub:
+    case ir::AtomicOp::Xor:
+    case ir::AtomicOp::Exchange:
+    case ir::AtomicOp::CompareExchange:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
 
 std::vector<ir::BufferId> changed_buffers(const ir::Program& program) {
   const ir::Effects effects = ir::effects_of(program, program.entry());
@@ -78,27 +116,24 @@ ChangeReports find_change_reports(const ir::Program& program,
                                   const std::vector<ir::BufferId>& evolving,
                                   const GridSyncOptions& options) {
   ChangeReports reports;
-  reports.stores.assign(program.nodes().size(), false);
+  reports.nodes.assign(program.nodes().size(), false);
   reports.before.assign(program.nodes().size(), ir::kNone);
   const auto& size = program.workgroup_size();
-  if (!options.one_dimensional || size[1] * size[2] != 1) return reports;
+  const bool is_line = options.one_dimensional && size[1] * size[2] == 1;
 
   std::vector<bool> is_own_place(program.vars().size(), false);  // names for `invocation.x`
   const auto own_place = [&](ir::ExprId id) {
     const ir::Expr& expr = program.expr(id);
-    if (expr.kind == ir::ExprKind::InvocationId) return expr.aux == 0;
+    if (expr.kind == ir::ExprKind::InvocationId) return is_line && expr.aux == 0;
     return expr.kind == ir::ExprKind::Var && is_own_place[expr.ref];
   };
-  constexpr NodeId kSeveral = ir::kNone;
-  constexpr NodeId kNoStore = ir::kNone - 1;
-  std::vector<NodeId> only_store(program.buffers().size(), kNoStore);
+  std::vector<Changes> changes(program.buffers().size());
   LoadedValues loaded(program);
-  std::vector<bool> is_deep(program.nodes().size(), false);
   NodeId loop_end = 0;
   for (NodeId id = program.entry().begin; id < program.entry().end; ++id) {
     const ir::Node& node = program.node(id);
     loaded.enter(id);
-    is_deep[id] = loaded.depth() > kDeepest;
+    const bool is_deep = loaded.depth() > kDeepest;
     if (node.kind == NodeKind::Loop) loop_end = std::max(loop_end, node.end);
     if (node.kind == NodeKind::Let && !program.var(node.ref).assigned) {
       const ir::Expr& value = program.expr(node.args[0]);
@@ -106,24 +141,29 @@ ChangeReports find_change_reports(const ir::Program& program,
       const bool is_load = value.kind == ir::ExprKind::Load;
       if (is_load && own_place(node.args[0] - 1)) loaded.note(value.ref, id);
     }
-    const auto spoil = [&](ir::BufferId buffer) { only_store[buffer] = kSeveral; };
+    const auto spoil = [&](ir::BufferId buffer) { changes[buffer].others = true; };
     if (node.kind == NodeKind::Store) {
-      const bool once = only_store[node.ref] == kNoStore && id >= loop_end;
-      only_store[node.ref] = once && own_place(node.args[0]) ? id : kSeveral;
+      const bool is_alone = !is_deep && id >= loop_end && own_place(node.args[0]);
+      if (is_alone) changes[node.ref].add_store(id);
+      if (!is_alone) spoil(node.ref);
       reports.before[id] = loaded.let_of(node.ref, id);
     }
     const ir::NodeKindInfo& facts = ir::info(node.kind);
     const bool writes = facts.writes == ir::NodeMemory::Buffer && node.kind != NodeKind::Store;
     if (facts.issues_copy || writes) spoil(node.ref);
     for (const ir::ExprId row : program.rows_of_node(id)) {
-      if (program.expr(row).kind == ir::ExprKind::Atomic) spoil(program.expr(row).ref);
+      const ir::Expr& expr = program.expr(row);
+      if (expr.kind != ir::ExprKind::Atomic) continue;
+      const bool is_let = node.kind == NodeKind::Let && node.args[0] == row;
+      const bool reports_it = is_let && !is_deep && one_way(expr.atomic()).has_value();
+      if (reports_it) changes[expr.ref].add_atomic(id, expr.atomic());
+      if (!reports_it) spoil(expr.ref);
     }
   }
   for (const ir::BufferId buffer : evolving) {
-    const NodeId store = only_store[buffer];
     const bool can = can_report(program.buffer(buffer), options.fresh_outputs);
-    if (store >= kNoStore || !can || is_deep[store]) continue;
-    reports.stores[store] = true;
+    if (!can || changes[buffer].others || changes[buffer].reporting.empty()) continue;
+    for (const NodeId id : changes[buffer].reporting) reports.nodes[id] = true;
     reports.buffers.push_back(buffer);
   }
   return reports;

@@ -246,7 +246,7 @@ class Planner {
       reports_ = dispatch::find_change_reports(program_, plan_.evolving, options_);
       forget_values_of_other_segments();
     }
-    reports_.stores.resize(program_.nodes().size());
+    reports_.nodes.resize(program_.nodes().size());
     reports_.before.resize(program_.nodes().size(), ir::kNone);
     find_compared();
     kept_.resize(cut_.segments.size());

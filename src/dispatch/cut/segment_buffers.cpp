@@ -67,7 +67,7 @@ SegmentWriter::Uses SegmentWriter::find_uses(std::uint32_t segment) {
                             facts.writes == ir::NodeMemory::Buffer;
       if (is_lowered && uses_ref) name(node.ref);
       if (is_lowered && facts.reads == ir::NodeMemory::Source) name(node.ref2);
-      if (node.kind == NodeKind::Store && d_.reports.stores[id]) uses.stores_reports = true;
+      if (d_.reports.nodes[id]) uses.stores_reports = true;
     }
   }
   if (cut().copy != kNone) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace felsite::dispatch {
 
@@ -331,8 +332,12 @@ bool SegmentWriter::replace(NodeId id) {
     out().barrier(ir::Ordering::GridSync);
     return true;
   }
-  if (node.kind == NodeKind::Store && d_.reports.stores[id]) {
-    report_store(id);
+  if (d_.reports.nodes[id]) {
+    if (node.kind == NodeKind::Store) {
+      report_store(id);
+    } else {
+      report_atomic(id);
+    }
     return true;
   }
   const bool is_last = cut().next.kind == NextSegment::Kind::End;
@@ -423,6 +428,30 @@ void SegmentWriter::report_store(NodeId id) {
   const ExprId flag = word(0);
   out().store(changed_, flag, word(1));
   out().close();
+  out().close();
+}
+
+// All that changes the buffer are operations of this kind, which never bring an element back to a
+// value that it had. Past the end none changes anything.
+void SegmentWriter::report_atomic(NodeId id) {
+  const ir::Node& node = program_.node(id);
+  const ir::Expr& atomic = program_.expr(node.args[0]);
+  const BufferId to = copier_.buffer(atomic.ref);
+  const VarId at = out().let(own(fmt::format("at_{}", id)), copier_.expression(atomic.args[0]));
+  const VarId by = out().let(own(fmt::format("by_{}", id)), copier_.expression(atomic.args[1]));
+  const ExprId index = var(at);
+  const std::array operands{index, var(by)};
+  const VarId old = out().let(program_.var_name(node.ref),
+                              out().atomic(atomic.atomic(), atomic.ordering(), to, operands));
+  copier_.map_variable(node.ref, old);
+  const ExprId place = var(at);
+  const ExprId inside = out().binary(BinaryOp::Lt, place, out().buffer_length(to));
+  const ExprId before = var(old);
+  const ExprId fresh = out().binary(*one_way(atomic.atomic()), before, var(by));
+  const ExprId differs = out().binary(BinaryOp::Ne, fresh, var(old));
+  out().open_if(out().binary(BinaryOp::And, inside, differs));
+  const ExprId flag = word(0);
+  out().store(changed_, flag, word(1));
   out().close();
 }
 

@@ -70,6 +70,7 @@ class SegmentWriter {
   void note_copies();
   bool does_nothing(ir::NodeId id) const;
   void report_store(ir::NodeId id);
+  void report_atomic(ir::NodeId id);
   void compare_state();
   void compare_buffer(ir::BufferId buffer);
   ir::ExprId as_bits(ir::Type element, ir::ExprId value);

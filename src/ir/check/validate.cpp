@@ -47,7 +47,7 @@ Findings Report::finish() && {
                  0,
                  {},
                  fmt::format("{} further findings are not listed.", suppressed_),
-                 "mend the ones above and validate again."};
+                 "fix the ones above and validate again."};
     places_.at_program(more);
     sorted.push_back(std::move(more));
   }
