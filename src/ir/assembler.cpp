@@ -1,9 +1,17 @@
 #include "ir/assembler.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace felsite::ir {
+namespace {
+
+bool is_of_subgroups(ExprKind kind) {
+  return kind == ExprKind::SubgroupLocalId || kind == ExprKind::SubgroupSize ||
+         kind == ExprKind::SubgroupBallot || kind == ExprKind::SubgroupShuffle ||
+         kind == ExprKind::SubgroupReduce;
+}
+
+}  // namespace
 
 Assembler::Assembler(Positions positions)
     : arena_(std::make_unique<Arena>()), positions_(positions) {
@@ -100,26 +108,25 @@ void Assembler::close_op(ExprId result, std::uint32_t at, std::uint32_t end) {
   close_scope();
 }
 
-ExprId Assembler::append(Expr expr, std::span<const ExprId> operands, std::uint32_t at) {
+ExprId Assembler::append(const Expr& expr, std::span<const ExprId> operands, std::uint32_t at) {
   Facts& facts = arena_->facts;
   facts.has_atomics |= expr.kind == ExprKind::Atomic;
-  facts.has_subgroup_ops |= info(expr.kind).depends_on == DependsOn::Lanes;
-  facts.has_subgroup_ops |= expr.kind == ExprKind::SubgroupSize;
+  facts.has_subgroup_ops |= is_of_subgroups(expr.kind);
   facts.has_calls |= expr.kind == ExprKind::Call;
   if (expr.kind == ExprKind::Var && is_resolved(expr.ref)) ++arena_->vars[expr.ref].uses;
-  expr.type = type_of(expr, operands);
+  const Type type = type_of(expr, operands);
+  Expr& row = arena_->exprs.emplace_back(expr);
+  row.type = type;
   if (expr.kind == ExprKind::Literal) {
-    expr.set_literal_bits(canonical_bits(expr.type, expr.literal_bits()));
+    row.set_literal_bits(canonical_bits(type, expr.literal_bits()));
   } else if (expr.kind == ExprKind::Call) {
     std::vector<ExprId>& all = arena_->call_operands;
-    expr.args = {static_cast<std::uint32_t>(all.size()),
-                 static_cast<std::uint32_t>(operands.size()), kNone};
+    row.args = {static_cast<std::uint32_t>(all.size()), static_cast<std::uint32_t>(operands.size()),
+                kNone};
     all.insert(all.end(), operands.begin(), operands.end());
   } else {
-    expr.args = {kNone, kNone, kNone};
-    std::ranges::copy(operands, expr.args.begin());
+    for (std::size_t i = 0; i < 3; ++i) row.args[i] = i < operands.size() ? operands[i] : kNone;
   }
-  arena_->exprs.push_back(expr);
   if (positions_ != Positions::None) arena_->source.exprs.push_back(at != 0 ? at : here_);
   return static_cast<ExprId>(arena_->exprs.size() - 1);
 }

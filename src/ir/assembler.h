@@ -46,7 +46,7 @@ class Assembler {
 
   // Appends an expression. Its operands must be the latest rows that are not operands yet, in
   // order. Its type follows from them, but for a literal and the casts, which give their own.
-  ExprId append(Expr expr, std::span<const ExprId> operands, std::uint32_t at = 0);
+  ExprId append(const Expr& expr, std::span<const ExprId> operands, std::uint32_t at = 0);
   ExprId literal(Literal value, std::uint32_t at = 0) {
     Expr row{.kind = ExprKind::Literal, .type = value.type};
     row.set_literal_bits(value.bits);

@@ -32,18 +32,14 @@ void record_body(Builder::State& state, Builder::State::ScopeId scope, const Bui
 }  // namespace
 
 std::uint32_t Builder::State::add(const Expr& row) {
-  const bool changes =
+  bool changeable =
       row.kind == ExprKind::Var ? vars[row.ref].mutable_ : info(row.kind).purity != Purity::Pure;
-  const auto id = static_cast<std::uint32_t>(exprs.size());
-  exprs.push_back({.row = row, .changeable = changes, .scope = current, .position = position()});
-  for (const std::uint32_t operand : operands(id)) {
-    exprs[id].changeable |= exprs[operand].changeable;
-  }
-  return id;
+  for (const std::uint32_t operand : operands(row)) changeable |= exprs[operand].changeable;
+  exprs.push_back({.row = row, .changeable = changeable, .scope = current, .position = position()});
+  return static_cast<std::uint32_t>(exprs.size() - 1);
 }
 
-std::span<const std::uint32_t> Builder::State::operands(std::uint32_t id) const {
-  const Expr& row = exprs[id].row;
+std::span<const std::uint32_t> Builder::State::operands(const Expr& row) const {
   if (row.kind == ExprKind::Call) {
     return std::span(call_operands).subspan(row.args[0], row.args[1]);
   }

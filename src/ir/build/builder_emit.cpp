@@ -182,7 +182,7 @@ ExprId Emitter::emit_expr(std::uint32_t root, bool binding) {
   while (!work_.empty()) {
     const Work item = work_.back();
     const bool is_bound = state_.exprs[item.id].bound && !(binding && item.id == root);
-    const auto operands = state_.operands(item.id);
+    const auto operands = state_.operands(state_.exprs[item.id].row);
     if (is_bound) {
       work_.pop_back();
       // Out of its scope it becomes a name that nothing visible has.

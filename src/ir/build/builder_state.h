@@ -82,7 +82,7 @@ struct Builder::State {
     scopes.emplace_back();
     return static_cast<ScopeId>(scopes.size() - 1);
   }
-  std::span<const std::uint32_t> operands(std::uint32_t id) const;
+  std::span<const std::uint32_t> operands(const Expr& row) const;
 
   Program emit() const;
 };

@@ -56,7 +56,7 @@ ExprId ExpressionParser::parse() {
     while (!read_operand()) {
     }
   } while (read_operator());
-  if (!frames_.empty()) unbalanced(frames_.back());
+  if (!frames_.empty()) unbalanced();
   return operands_.back();
 }
 
@@ -241,12 +241,10 @@ void ExpressionParser::open_atomic(const Word& word) {
 
 // Applies the pending operators that bind at least as tightly as `precedence`.
 void ExpressionParser::reduce(std::uint8_t precedence) {
-  while (!frames_.empty()) {
-    const Frame frame = frames_.back();
-    if (frame.kind != FrameKind::Operator || frame.precedence < precedence) return;
-    frames_.pop_back();
-    finish(frame);
-  }
+  const auto binds = [&](const Frame& frame) {
+    return frame.kind == FrameKind::Operator && frame.precedence >= precedence;
+  };
+  while (!frames_.empty() && binds(frames_.back())) finish();
 }
 
 // Handles what follows a complete operand. Returns true when another operand must follow.
@@ -262,25 +260,25 @@ bool ExpressionParser::read_operator() {
     }
     reduce(0);
     if (frames_.empty()) return false;
-    const Frame frame = frames_.back();
-    const bool index = frame.kind == FrameKind::Index || frame.kind == FrameKind::AtomicIndex;
-    if (index) {
-      if (!tokens_.accept("]")) unbalanced(frame);
+    const FrameKind kind = frames_.back().kind;
+    if (kind == FrameKind::AtomicIndex) {
+      if (!tokens_.accept("]")) unbalanced();
+      tokens_.expect(",", "and a value after the element an atomic changes");
       frames_.pop_back();
-      if (frame.kind == FrameKind::AtomicIndex) {
-        tokens_.expect(",", "and a value after the element an atomic changes");
-        return true;
-      }
-      finish(frame);
-      continue;
-    }
-    if (tokens_.at(",") && frame.kind != FrameKind::Paren) {
-      tokens_.take();
       return true;
     }
-    if (!tokens_.accept(")")) unbalanced(frame);
-    frames_.pop_back();
-    if (frame.kind != FrameKind::Paren) finish(frame);
+    if (kind == FrameKind::Index) {
+      if (!tokens_.accept("]")) unbalanced();
+      finish();
+      continue;
+    }
+    if (kind != FrameKind::Paren && tokens_.accept(",")) return true;
+    if (!tokens_.accept(")")) unbalanced();
+    if (kind == FrameKind::Paren) {
+      frames_.pop_back();
+    } else {
+      finish();
+    }
   }
 }
 
@@ -295,17 +293,21 @@ void ExpressionParser::check_count(const Frame& frame) const {
       fmt::format("give `{}` {} argument{}.", frame.name, expected, expected == 1 ? "" : "s")};
 }
 
-void ExpressionParser::finish(const Frame& frame) {
+// The operands of the innermost frame are complete.
+void ExpressionParser::finish() {
+  const Frame& frame = frames_.back();
   // Validation reports a call with other operands than its operation takes.
-  if (frame.row.kind != ExprKind::Call) check_count(frame);
+  if (frame.kind == FrameKind::Function && frame.row.kind != ExprKind::Call) check_count(frame);
   const auto operands = std::span(operands_).subspan(frame.first_operand);
   const ExprId result = assembler_.append(frame.row, operands, frame.offset);
   operands_.resize(frame.first_operand);
   operands_.push_back(result);
+  frames_.pop_back();
 }
 
-void ExpressionParser::unbalanced(const Frame& frame) const {
-  const bool index = frame.kind == FrameKind::Index || frame.kind == FrameKind::AtomicIndex;
+void ExpressionParser::unbalanced() const {
+  const FrameKind kind = frames_.back().kind;
+  const bool index = kind == FrameKind::Index || kind == FrameKind::AtomicIndex;
   tokens_.fail(index ? "an operator or `]`" : "an operator or `)`");
 }
 

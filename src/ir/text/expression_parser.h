@@ -42,9 +42,9 @@ class ExpressionParser {
   bool read_operator();  // false at the end of the expression
   void open_atomic(const Word& word);
   void reduce(std::uint8_t precedence);
-  void finish(const Frame& frame);
+  void finish();
   void check_count(const Frame& frame) const;
-  [[noreturn]] void unbalanced(const Frame& frame) const;
+  [[noreturn]] void unbalanced() const;
 
   TokenStream& tokens_;
   Assembler& assembler_;
