@@ -440,9 +440,10 @@ void SegmentWriter::report_atomic(NodeId id) {
   const VarId at = out().let(own(fmt::format("at_{}", id)), copier_.expression(atomic.args[0]));
   const VarId by = out().let(own(fmt::format("by_{}", id)), copier_.expression(atomic.args[1]));
   const ExprId index = var(at);
+  ir::Expr same = atomic;
+  same.ref = to;
   const std::array operands{index, var(by)};
-  const VarId old = out().let(program_.var_name(node.ref),
-                              out().atomic(atomic.atomic(), atomic.ordering(), to, operands));
+  const VarId old = out().let(program_.var_name(node.ref), out().append(same, operands));
   copier_.map_variable(node.ref, old);
   const ExprId place = var(at);
   const ExprId inside = out().binary(BinaryOp::Lt, place, out().buffer_length(to));
