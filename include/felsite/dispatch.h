@@ -79,7 +79,7 @@ struct DispatchTiming {
 };
 
 // The sum of two timings, for work that ran one after the other. A time that one of them lacks, or
-// that overflows, is absent.
+// that overflows, is absent. The blocks are those of the first, then those of the second.
 DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b);
 
 struct TimedOutputs {

@@ -60,3 +60,15 @@ TEST_CASE("a part that overflows is absent") {
   many.iterations_run = UINT32_MAX - 1;
   CHECK(sum(many, timing(0, 0)).iterations_run == UINT32_MAX);
 }
+
+TEST_CASE("the blocks of both are kept, in order") {
+  DispatchTiming a = timing(10, 5);
+  DispatchTiming b = timing(20, 6);
+  a.blocks = {{.iterations_run = 4, .converged = true}, {.iterations_run = 1}};
+  b.blocks = {{.iterations_run = 7}};
+  CHECK(sum(a, b).blocks == std::vector<BlockTiming>{{4, true}, {1, false}, {7, false}});
+  CHECK(sum(b, a).blocks == std::vector<BlockTiming>{{7, false}, {4, true}, {1, false}});
+  // A dispatch has none, which hides none of a submission.
+  CHECK(sum(timing(1, 1), b).blocks == b.blocks);
+  CHECK(sum(b, timing(1, 1)).blocks == b.blocks);
+}

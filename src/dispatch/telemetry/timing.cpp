@@ -28,6 +28,8 @@ DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b) {
   total.iterations_run =
       a.iterations_run + std::min(b.iterations_run, UINT32_MAX - a.iterations_run);
   total.converged = a.converged && b.converged;
+  total.blocks = a.blocks;
+  total.blocks.insert(total.blocks.end(), b.blocks.begin(), b.blocks.end());
   return total;
 }
 
