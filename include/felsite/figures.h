@@ -26,6 +26,16 @@ struct MetricSnapshot {
   std::uint64_t recording_bytes = 0;  // device memory that belongs to these recordings alone
   std::uint64_t idle_bytes = 0;       // device memory that is kept for later buffers
   std::uint64_t allocations = 0;      // allocations of device memory so far
+  // The cache of pipelines, as PipelineCacheSnapshot has it.
+  std::uint64_t pipelines_kept = 0;
+  std::uint64_t pipeline_bytes = 0;
+  std::uint64_t pipeline_driver_bytes = 0;
+  std::uint64_t pipeline_disk_bytes = 0;
+  std::uint64_t pipeline_hits = 0;
+  std::uint64_t pipeline_misses = 0;
+  std::uint64_t pipeline_evictions = 0;
+  std::uint64_t validated_programs = 0;  // remembered as valid
+  std::uint64_t validated_bytes = 0;     // of what remembers them
   std::uint64_t static_bytes = 0;
   std::uint64_t static_hits = 0;
   std::uint64_t static_misses = 0;

@@ -85,3 +85,34 @@ TEST_CASE("ready programs are counted") {
   CHECK(after.misses == between.misses);
   CHECK(after.hits > between.hits);
 }
+
+TEST_CASE("the metrics show what the caches keep") {
+  const auto backend = make_tested();
+  const MetricSnapshot before = backend->metric_snapshot();
+  CHECK(before.pipelines_kept == 0);
+  CHECK(before.pipeline_bytes == 0);
+  CHECK(before.validated_programs == 0);
+  CHECK(before.validated_bytes == 0);
+  DispatchConfig config;
+  config.workgroup_override = {2, 1, 1};  // a program that nobody has validated yet
+  for (int i = 0; i < 2; ++i) {
+    must(backend->dispatch(valid_program(kGrow), {bytes_of(Words{1, 2})}, config));
+  }
+  const MetricSnapshot after = backend->metric_snapshot();
+  const PipelineCacheSnapshot cache = backend->pipeline_cache_snapshot();
+  CHECK(after.pipelines_kept == 1);
+  CHECK(after.pipeline_bytes > 0);
+  CHECK(after.pipelines_kept == cache.entries);
+  CHECK(after.pipeline_bytes == cache.bytes);
+  CHECK(after.pipeline_driver_bytes == cache.driver_bytes);
+  CHECK(after.pipeline_disk_bytes == cache.disk_bytes);
+  CHECK(after.pipeline_misses == 1);
+  CHECK(after.pipeline_misses == cache.misses);
+  CHECK(after.pipeline_hits == cache.hits);
+  CHECK(after.pipeline_evictions == 0);
+  CHECK(after.validated_programs == 1);
+  CHECK(after.validated_bytes > 0);
+  must(backend->shutdown());
+  CHECK(backend->metric_snapshot().pipeline_bytes == 0);
+  CHECK(backend->metric_snapshot().validated_bytes == 0);
+}

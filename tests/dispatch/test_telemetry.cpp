@@ -114,6 +114,17 @@ TEST_CASE("the figures of a backend have the same text form, each of them once")
   }
 }
 
+TEST_CASE("the names of a backend's figures do not change: dashboards hold them") {
+  std::string names;
+  for (const MetricInfo& row : metrics()) names += std::string(row.name) + " ";
+  CHECK(names ==
+        "resident_buffers resident_bytes device_bytes in_flight recordings_total recordings_kept "
+        "recording_bytes idle_bytes allocations_total pipelines_kept pipeline_bytes "
+        "pipeline_driver_bytes pipeline_disk_bytes pipeline_hits_total pipeline_misses_total "
+        "pipeline_evictions_total validated_programs validated_bytes static_bytes "
+        "static_hits_total static_misses_total recoveries_total ");
+}
+
 TEST_CASE("slots are counted by what becomes of them") {
   std::vector<Bytes> slots{Bytes(8), Bytes{}, Bytes(4)};
   slots[1].reserve(16);

@@ -86,6 +86,16 @@ void OpenDevice::report(MetricSnapshot& figures) const {
   figures.recordings = recorded_;
   figures.recordings_kept = recordings.size();
   figures.recording_bytes = recordings.own_bytes();
+  const PipelineCacheSnapshot pipelines = service->pipeline_cache();
+  figures.pipelines_kept = pipelines.entries;
+  figures.pipeline_bytes = pipelines.bytes;
+  figures.pipeline_driver_bytes = pipelines.driver_bytes;
+  figures.pipeline_disk_bytes = pipelines.disk_bytes;
+  figures.pipeline_hits = pipelines.hits;
+  figures.pipeline_misses = pipelines.misses;
+  figures.pipeline_evictions = pipelines.evictions;
+  figures.validated_programs = programs.size();
+  figures.validated_bytes = programs.bytes();
 }
 
 }  // namespace felsite::dispatch

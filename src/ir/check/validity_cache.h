@@ -4,8 +4,9 @@
 #pragma once
 
 #include <mutex>
-#include <unordered_set>
+#include <variant>
 
+#include "base/lru.h"
 #include "felsite/validate.h"
 #include "ir/fingerprint.h"
 
@@ -13,16 +14,19 @@ namespace felsite::ir {
 
 class ValidityCache {
  public:
-  // Beyond this many programs it forgets all of them and starts again.
-  explicit ValidityCache(std::size_t most = 4096) : most_(most) {}
+  // Keeps at most `most` programs.
+  explicit ValidityCache(std::size_t most = 4096) : valid_({.entries = most}) {}
 
   // InvalidProgram with the findings if it does not validate.
   Result<ValidProgram> get(Program program);
+  std::uint64_t size() const;
+  std::uint64_t bytes() const;
 
  private:
-  const std::size_t most_;
-  std::mutex mutex_;
-  std::unordered_set<Fingerprint, FingerprintHash> valid_;
+  using Valid = base::Lru<Fingerprint, std::monostate, FingerprintHash>;
+
+  mutable std::mutex mutex_;
+  Valid valid_;
 };
 
 }  // namespace felsite::ir
