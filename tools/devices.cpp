@@ -13,6 +13,7 @@
 #include "felsite/vulkan.h"
 #include "mask.h"
 #include "output.h"
+#include "profile_rows.h"
 #include "report.h"
 
 namespace felsite::tool {
@@ -91,6 +92,10 @@ void print_plan(const VulkanDeviceInfo& device) {
     line("quirk", fmt::format("{}: {}", quirk.name, quirk.why));
   }
   for (const std::string& note : plan.notes) line("note", note);
+  print_out("\nprofile of device {}\n", device.position);
+  for (const ProfileRow& row : rows_of(*device.profile)) {
+    print_out("  {:29}{}\n", title_of(row), printable(text_of(row.value)));
+  }
 }
 
 Error nothing_to_take(const Devices& devices) {

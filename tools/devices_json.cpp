@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "output.h"
+#include "profile_rows.h"
 
 namespace felsite::tool {
 namespace {
@@ -87,7 +88,8 @@ json device_json(const VulkanDeviceInfo& device) {
           {"queue_families", queues_json(device)},
           {"memory", memory_json(device)},
           {"quirks", quirks},
-          {"plan", plan_json(device)}};
+          {"plan", plan_json(device)},
+          {"profile", device.profile ? to_json(*device.profile) : json()}};
 }
 
 }  // namespace

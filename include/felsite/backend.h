@@ -37,6 +37,11 @@ class Backend {
   DeviceProfile device_profile() const;
   // A plan made for one capability set is never replayed on another.
   std::string device_feature_cache_key() const;
+  // Whether a dispatch of the program as `cooperative` runs with a native barrier of the whole
+  // grid. Fails where a dispatch would because of the program or the configuration. A grid that is
+  // known from inputs alone counts as one that fits.
+  Result<bool> cooperative_grid_sync_fits(const ir::Program& program,
+                                          const DispatchConfig& config = {}) const;
 
   // Dispatch. Inputs belong to the caller, come in declaration order, and must not lie in the
   // output slots. `outputs` is filled in declaration order, and its allocations are reused. After

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "felsite/extent.h"
@@ -33,21 +34,45 @@ struct DevicePrices {
   bool operator==(const DevicePrices&) const = default;
 };
 
-// `true` promises that the native path is taken; an emulation reports false.
+// How the times of a dispatch are measured.
+enum class TimingQuality : std::uint8_t {
+  HostClock,         // by the host alone; device_ns is absent
+  DeviceTimestamps,  // the device's own clock gives device_ns
+};
+// "host clock", "device timestamps"
+std::string_view to_string(TimingQuality quality);
+
+struct DeviceMemoryHeap {
+  std::uint64_t bytes = 0;
+  bool device_local = false;
+  bool host_visible = false;  // at least a part of it
+  bool operator==(const DeviceMemoryHeap&) const = default;
+};
+
+// A flag is true only where the native path is what runs; an emulation reports false, and
+// `emulations` says so.
 struct DeviceProfile {
+  std::string backend;  // its id
   std::string name;
   bool subgroup_ops = false;
+  bool subgroup_shuffle = false;
   bool f16 = false;
   bool bf16 = false;
   bool f64 = false;
   bool int64 = false;
+  std::uint32_t native_int_bits = 32;  // the widest integers that are not made of others
+  bool mul_high = false;               // one operation gives the upper half of a 32-bit product
   bool tensor_cores = false;
-  bool async_compute = false;  // dispatches in flight overlap with each other and with the host
+  bool traps = false;  // a trap of a kernel is an error of its call
+  // A kernel that is compiled takes another workgroup size without being lowered again.
+  bool specialization_constants = false;
+  // Nothing orders plain dispatches in flight: they overlap with each other as far as the device
+  // has room, and with the host.
+  bool async_compute = false;
   bool indirect_dispatch = false;
   bool speculation = false;
   bool persistent_threads = false;
-  bool grid_sync = false;
-  bool cooperative_grid_sync_fits = false;
+  bool grid_sync = false;  // see also Backend::cooperative_grid_sync_fits
   bool allows_host_grid_sync_split = false;
   bool resident_dispatch = false;
   bool distributed = false;
@@ -59,15 +84,25 @@ struct DeviceProfile {
   bool conditional_steps = false;              // a word in memory decides whether a step runs
   std::uint64_t storage_offset_alignment = 1;  // of a buffer that begins inside another
   std::uint32_t max_workgroup_invocations = 0;
+  // Of the kernels that Felsite itself adds to a program; zeros: it adds none. Those of a program
+  // have the size that the program states.
+  Extent3 ideal_workgroup_size{};
+  std::uint32_t ideal_vector_width = 1;  // elements of a buffer that kernels access at one time
   std::uint32_t subgroup_size = 0;
-  std::uint32_t compute_units = 1;        // how many workgroups run at one time, at full speed
+  // How many workgroups run at one time, at full speed. Vulkan does not say it: for hardware it is
+  // assumed, by the kind of device.
+  std::uint32_t compute_units = 1;
   std::uint32_t max_storage_buffers = 0;  // that one kernel may have; 0: unknown
   std::uint32_t loop_budget = 0;  // loop trips after which a driver stops an invocation; 0: none
   std::uint64_t max_storage_buffer_bytes = 0;
   std::uint64_t memory_bytes = 0;  // the size of its largest memory; 0: unknown
+  std::vector<DeviceMemoryHeap> memory_heaps;
   std::uint64_t shared_memory_bytes = 0;
+  // Of the caches for data, from the first level on; 0: unknown. Vulkan does not say them. On
+  // devices that are the host's processor they are the host's, where its system states them.
+  std::array<std::uint64_t, 3> cache_bytes{};
   DevicePrices prices;
-  std::string timing_quality;
+  TimingQuality timing_quality = TimingQuality::HostClock;
   std::vector<std::string> quirks;
   // What is emulated, one sentence each.
   std::vector<std::string> emulations;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "felsite/device_profile.h"
+
 namespace felsite {
 
 // A feature that kernels or the runtime use if a device has it; masks refer to it by its name.
@@ -85,7 +87,9 @@ struct VulkanDeviceInfo {
   std::vector<VulkanMemoryHeap> memory_heaps;
   std::vector<VulkanMemoryType> memory_types;
   std::vector<VulkanQuirk> quirks;
-  std::optional<VulkanDevicePlan> plan;  // of a usable device
+  // Of a usable device.
+  std::optional<VulkanDevicePlan> plan;
+  std::optional<DeviceProfile> profile;  // what its backend would report
 };
 
 // The features that a mask may name, independent of a device.

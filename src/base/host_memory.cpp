@@ -89,4 +89,15 @@ std::uint64_t default_memory_limit() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
 }
 
+std::array<std::uint64_t, 3> host_cache_bytes() {
+  std::array<std::uint64_t, 3> bytes{};
+#ifdef _SC_LEVEL1_DCACHE_SIZE  // of glibc
+  constexpr std::array kNames{_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (std::size_t level = 0; level < bytes.size(); ++level) {
+    bytes[level] = static_cast<std::uint64_t>(std::max(sysconf(kNames[level]), 0L));
+  }
+#endif
+  return bytes;
+}
+
 }  // namespace felsite::base

@@ -1,6 +1,7 @@
 // How much memory the host has, and how much of it is free.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace felsite::base {
@@ -15,5 +16,9 @@ HostMemory host_memory();
 
 // Half of the machine's memory: the default limit of a run.
 std::uint64_t default_memory_limit();
+
+// Of the processor's caches for data, from the first level on, as the C library states them; 0
+// where it does not.
+std::array<std::uint64_t, 3> host_cache_bytes();
 
 }  // namespace felsite::base

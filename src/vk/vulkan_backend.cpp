@@ -5,15 +5,11 @@
 #include "dispatch/facade/backend_core.h"
 #include "dispatch/facade/open_backend.h"
 #include "felsite/vulkan.h"
+#include "vk/device/vulkan_profile.h"
 #include "vk/instance/vulkan_error.h"
 #include "vk/kernel/pipeline_cache_file.h"
 
 namespace felsite::vk {
-namespace {
-
-constexpr std::string_view kBackendId = "vulkan";
-
-}  // namespace
 
 Result<std::unique_ptr<Backend>> make_backend(BackendSettings settings) {
   return base::guarded([&]() -> Result<std::unique_ptr<Backend>> {
@@ -25,8 +21,7 @@ Result<std::unique_ptr<Backend>> make_backend(BackendSettings settings) {
                                             settings.grace, settings.budget));
       return std::make_shared<VulkanService>(std::move(engine));
     };
-    return dispatch::open_backend(
-        {.id = std::string(kBackendId), .open = open, .static_budget = budget});
+    return dispatch::open_backend({.id = kBackendId, .open = open, .static_budget = budget});
   });
 }
 

@@ -17,7 +17,9 @@ std::string environment(const char* name, const char* otherwise) {
 }  // namespace
 
 bool has_grid_barriers() { return tested().device_profile().grid_sync; }
-bool has_device_clock() { return tested().device_profile().timing_quality == "device timestamps"; }
+bool has_device_clock() {
+  return tested().device_profile().timing_quality == TimingQuality::DeviceTimestamps;
+}
 
 const Tested& tested_choice() {
   static const Tested choice = [] {

@@ -47,7 +47,16 @@ TEST_CASE("it runs at least everything that one kernel can hold") {
 TEST_CASE("the profile holds what Vulkan promises of every device") {
   const DeviceProfile profile = tested().device_profile();
   CHECK(!profile.name.empty());
-  CHECK(!profile.timing_quality.empty());
+  CHECK(profile.backend == tested().id());
+  CHECK(profile.traps);
+  CHECK((profile.native_int_bits == 32 || profile.native_int_bits == 64));
+  CHECK(profile.int64 == (profile.native_int_bits == 64));
+  CHECK(profile.ideal_vector_width >= 1);
+  CHECK(profile.compute_units >= 1);
+  REQUIRE(!profile.memory_heaps.empty());
+  CHECK(std::ranges::max(profile.memory_heaps, {}, &DeviceMemoryHeap::bytes).bytes ==
+        profile.memory_bytes);
+  if (!profile.subgroup_ops) CHECK(!profile.subgroup_shuffle);
   CHECK(profile.resident_dispatch);
   CHECK(profile.subgroup_size >= 1);
   CHECK(profile.max_workgroup_invocations >= 128);
@@ -57,8 +66,41 @@ TEST_CASE("the profile holds what Vulkan promises of every device") {
     CHECK(profile.max_workgroup_count[axis] >= 65535);
     CHECK(profile.max_workgroup_size[axis] >= 64);
   }
-  if (!profile.grid_sync) CHECK(!profile.cooperative_grid_sync_fits);
   CHECK(profile.grid_sync == (tested_choice().backend == "reference"));
+}
+
+TEST_CASE("a cooperative grid fits exactly where such a dispatch runs") {
+  for (const char* text :
+       {"program p workgroup(1) { readwrite x: u32[1]; let y = x[0]; gridsync; x[0] = y + 1; }",
+        "program p workgroup(1) { readwrite x: u32[1]; x[0] = x[0] + 1; }"}) {
+    const ir::Program program = valid_program(text);
+    for (const bool has_grid : {false, true}) {
+      DispatchConfig config;
+      if (has_grid) config = on_grid(1);
+      CHECK(must(tested().cooperative_grid_sync_fits(program, config)) == has_grid_barriers());
+      config.cooperative = true;
+      const auto run = tested().dispatch(program, {bytes_of(Words{41})}, config);
+      CHECK(run.has_value() == has_grid_barriers());
+    }
+  }
+}
+
+TEST_CASE("asked whether it fits, a dispatch that would be refused is refused alike") {
+  const auto check = [](const ir::Program& program, const DispatchConfig& config) {
+    const Error error = error_of(tested().cooperative_grid_sync_fits(program, config));
+    const Error of_run = error_of(tested().dispatch(program, {bytes_of(Words{1})}, config));
+    CHECK(error.code == of_run.code);
+    CHECK(error.message == of_run.message);
+    CHECK(error.context.device == tested().device_profile().name);
+  };
+  check(ir::Program(), {});
+  const ir::Program program = valid_program(kGrow);
+  check(program, {.workgroup_override = Extent3{0, 1, 1}});
+  check(program, {.fixpoint_iterations = 0});
+  check(program, {.convergence = {.kind = Convergence::Kind::Flag, .flag = "nosuch"}});
+  auto closed = make_tested();
+  must(closed->shutdown());
+  CHECK(code_of(closed->cooperative_grid_sync_fits(program)) == ErrorCode::DispatchFailed);
 }
 
 TEST_CASE("a device that is there is not lost, and has nothing to recover from") {

@@ -187,11 +187,53 @@ TEST_CASE("identity and profile") {
   CHECK(profile.max_storage_buffer_bytes >= std::uint64_t{1} << 27);
   CHECK(!profile.grid_sync);
   CHECK(!profile.collectives);
+  CHECK(profile.backend == "vulkan");
   const auto ops = backend.supported_ops();
   const auto has = [&](std::string_view name) { return std::ranges::find(ops, name) != ops.end(); };
   CHECK(has(info(ir::ExprKind::Atomic).name));
   // With one rank. Several ranks need a separate component, which `collectives` would report.
   CHECK(has(info(ir::NodeKind::AllReduce).name));
+}
+
+TEST_CASE("a cooperative grid never fits: Vulkan has no barrier of the whole grid") {
+  const char* const barrier =
+      "program p workgroup(1) { readwrite x: u32[1]; let y = x[0]; gridsync; x[0] = y + 1; }";
+  for (const char* text : {barrier, kGroups}) {
+    const ir::Program program = valid_program(text);
+    for (const DispatchConfig& config : {DispatchConfig{}, on_grid(1)}) {
+      const auto fits = shared_backend().cooperative_grid_sync_fits(program, config);
+      REQUIRE(fits.has_value());
+      CHECK_FALSE(*fits);
+    }
+  }
+}
+
+TEST_CASE("dispatches on a device that does not promise it run one after the other") {
+  Backend& backend = shared_backend();
+  if (backend.device_profile().async_compute) return;
+  // One workgroup, which leaves other cores free.
+  const ir::Program program = valid_program(
+      "program p workgroup(8) { readwrite x: u32[]; let i = invocation.x;"
+      " loop j in 0..60 { loop k in 0..1000 { x[i] = x[i] * 3 + k; } } }");
+  const std::vector<Bytes> inputs{bytes_of(counting(8))};
+  const auto shortest = [&](int in_flight) {
+    std::chrono::nanoseconds least = std::chrono::hours(1);
+    for (int round = 0; round < 9; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      std::vector<std::unique_ptr<PendingDispatch>> pending;
+      for (int i = 0; i < in_flight; ++i) {
+        auto started = backend.dispatch_async(program, inputs, on_grid(1));
+        REQUIRE(started.has_value());
+        pending.push_back(*std::move(started));
+      }
+      for (const auto& one : pending) REQUIRE(one->wait().has_value());
+      least = std::min<std::chrono::nanoseconds>(least, std::chrono::steady_clock::now() - start);
+    }
+    return least;
+  };
+  REQUIRE(backend.prepare(program, on_grid(1)).has_value());
+  const auto one = shortest(1);
+  CHECK(shortest(4).count() > 3 * one.count());
 }
 
 TEST_CASE("the mask narrows the device, and no plan of one is replayed on the other") {

@@ -339,24 +339,6 @@ TEST_CASE("a cooperative dispatch runs: the reference has grid barriers") {
   CHECK(words_of((*turned)[0]) == Words{5, 4, 3, 2, 1, 0});
 }
 
-TEST_CASE("identity and profile of the reference backend") {
-  const auto backend = make_reference_backend();
-  CHECK(backend->id() == "reference");
-  CHECK(!backend->version().empty());
-  CHECK(!backend->device_feature_cache_key().empty());
-  CHECK(backend->supported_ops().size() == ir::kExprKindCount + ir::kNodeKindCount);
-  const DeviceProfile profile = backend->device_profile();
-  CHECK(profile.grid_sync);
-  CHECK(profile.f64);
-  CHECK(profile.int64);
-  CHECK(profile.subgroup_size == 32);
-  ReferenceOptions narrow;
-  narrow.subgroup_width = 8;
-  CHECK(make_reference_backend(narrow)->device_profile().subgroup_size == 8);
-  CHECK(make_reference_backend(narrow)->device_feature_cache_key() !=
-        backend->device_feature_cache_key());
-}
-
 TEST_CASE("eight threads share one backend") {
   const auto backend = make_reference_backend();
   const ir::Program program = valid_program(kSaxpy);

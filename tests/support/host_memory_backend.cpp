@@ -80,10 +80,14 @@ class HostService final : public Service, public std::enable_shared_from_this<Ho
  public:
   HostService() {
     profile_ = profile_for_schedules();
+    profile_.backend = kHostMemoryBackend;
     profile_.name = "host memory";
+    profile_.traps = profile_.mul_high = true;
     profile_.memory_bytes = base::default_memory_limit();
+    profile_.memory_heaps = {{profile_.memory_bytes, true, true}};
     profile_.shared_memory_bytes = ir::kMaxWorkgroupBytes;
-    profile_.timing_quality = "host clock";
+    profile_.ideal_workgroup_size = {64, 1, 1};
+    profile_.cache_bytes = base::host_cache_bytes();
   }
 
   const DeviceProfile& profile() const override { return profile_; }

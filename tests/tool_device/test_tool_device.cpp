@@ -2,6 +2,8 @@
 #include <chrono>
 
 #include "device_tool.h"
+#include "felsite/vulkan.h"
+#include "support/results.h"
 
 using namespace felsite::test;
 using nlohmann::json;
@@ -107,16 +109,60 @@ TEST_CASE("devices lists the device that would be taken, and why") {
   CHECK(contains(run_device_tool({"devices", "--mask", "none"}).out, "staged"));
 }
 
+TEST_CASE("devices shows the profile that a backend on the device reports, in both forms") {
+  const auto backend = must(felsite::make_vulkan_backend());
+  const felsite::DeviceProfile profile = backend->device_profile();
+  const json body = json::parse(run_device_tool({"devices", "--json"}).out);
+  const json& shown = body["devices"][body["chosen"].get<std::size_t>()]["profile"];
+  CHECK(shown.size() == 43);
+  CHECK(shown["backend"] == "vulkan");
+  CHECK(shown["name"] == profile.name);
+  CHECK(shown["int64"] == profile.int64);
+  CHECK(shown["native_int_bits"] == profile.native_int_bits);
+  CHECK(shown["traps"] == true);
+  CHECK(shown["async_compute"] == profile.async_compute);
+  CHECK(shown["specialization_constants"] == false);
+  CHECK(shown["max_workgroup_size"] == json(profile.max_workgroup_size));
+  CHECK(shown["ideal_workgroup_size"] == json({64, 1, 1}));
+  CHECK(shown["cache_bytes"] == json(profile.cache_bytes));
+  CHECK(shown["memory_heaps"].size() == profile.memory_heaps.size());
+  CHECK(shown["memory_heaps"][0] == json{{"bytes", profile.memory_heaps[0].bytes},
+                                         {"device_local", profile.memory_heaps[0].device_local},
+                                         {"host_visible", profile.memory_heaps[0].host_visible}});
+  CHECK(shown["prices"]["barrier"] == profile.prices.barrier);
+  CHECK(shown["timing_quality"] == to_string(profile.timing_quality));
+  CHECK(shown["quirks"] == json(profile.quirks));
+  CHECK(shown["emulations"] == json(profile.emulations));
+
+  const std::string text = run_device_tool({"devices", "--device", "0"}).out;
+  CHECK(contains(text, "\nprofile of device 0\n  backend                      vulkan\n"));
+  CHECK(contains(text, "\n  traps                        yes\n"));
+  CHECK(contains(text, "\n  specialization constants     no\n"));
+  CHECK(contains(text, "\n  ideal workgroup size         64, 1, 1\n"));
+  CHECK(contains(text, " of one workgroup. f16 and bf16 are "));
+  CHECK(contains(text, "device_local yes, host_visible yes\n"));
+  const json masked = json::parse(run_device_tool({"devices", "--json", "--mask", "none"}).out);
+  const json& less = masked["devices"][0]["profile"];
+  CHECK(less["native_int_bits"] == 32);
+  CHECK(less["subgroup_ops"] == false);
+}
+
 TEST_CASE("devices --json has all facts, and they lead back to the device") {
   const Outcome outcome = run_device_tool({"devices", "--json"});
   CHECK(outcome.code == 0);
   const json body = json::parse(outcome.out);
   REQUIRE(body["chosen"] == 0);
   const json& device = body["devices"][0];
-  for (const char* key :
-       {"position", "name", "kind", "uuid", "vendor_id", "device_id", "driver", "vulkan", "spirv",
-        "usable", "chosen", "reason", "features", "runtime_features", "limits", "queue_families",
-        "memory", "quirks", "plan"}) {
+  for (const char* key : {"position",  "name",
+                          "kind",      "uuid",
+                          "vendor_id", "device_id",
+                          "driver",    "vulkan",
+                          "spirv",     "usable",
+                          "chosen",    "reason",
+                          "features",  "runtime_features",
+                          "limits",    "queue_families",
+                          "memory",    "quirks",
+                          "plan",      "profile"}) {
     CAPTURE(key);
     CHECK(device.contains(key));
   }

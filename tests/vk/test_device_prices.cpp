@@ -17,7 +17,7 @@ vk::DeviceSnapshot llvmpipe(std::string_view release) {
   return device;
 }
 
-std::uint32_t units(const vk::DeviceSnapshot& device, const vk::HostThreads& host) {
+std::uint32_t units(const vk::DeviceSnapshot& device, const vk::HostProcessor& host) {
   return vk::costs_of(device, host).compute_units;
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("device prices: all of every kind are more than 0") {
   integrated.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   for (const auto& device :
        {software, integrated, bare_device(), llvmpipe("22.3.6"), llvmpipe("25.0.7")}) {
-    for (const vk::HostThreads& host : {vk::HostThreads{2, 0}, vk::HostThreads{2, {}}}) {
+    for (const vk::HostProcessor& host : {vk::HostProcessor{2, 0}, vk::HostProcessor{2, {}}}) {
       const DevicePrices prices = vk::costs_of(device, host).prices;
       for (const double price :
            {prices.submission, prices.dispatch, prices.skipped, prices.workgroup, prices.iteration,

@@ -165,6 +165,10 @@ class Service {
   // Its work runs while somebody waits for it, and ends with the wait. An asynchronous dispatch
   // then has a thread that waits.
   virtual bool runs_in_wait() const { return false; }
+  // Asked where the profile has grid barriers: whether all workgroups of the grid can wait at one.
+  virtual bool keeps_grid(const ir::ValidProgram& /*program*/, const Extent3& /*grid*/) const {
+    return true;
+  }
   // Bytes that can still be allocated, as far as that is known without trying.
   virtual std::uint64_t memory_left() const { return UINT64_MAX; }
   // Bytes of host memory that results may take.

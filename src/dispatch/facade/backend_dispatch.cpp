@@ -137,6 +137,21 @@ Result<std::unique_ptr<CompiledPipeline>> Backend::compile(const ir::Program& pr
   return std::unexpected(base::with_program(std::move(compiled.error()), program.name()));
 }
 
+Result<bool> Backend::cooperative_grid_sync_fits(const ir::Program& program,
+                                                 const DispatchConfig& config) const {
+  auto fits =
+      core_->call("cooperative_grid_sync_fits", [&](const SharedDevice& open) -> Result<bool> {
+        FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
+        FELSITE_CHECK(dispatch::check_without_inputs(valid, config));
+        if (!open->profile().grid_sync) return false;
+        FELSITE_CHECK(dispatch::route_on_any_grid(valid, config, open->profile()));
+        if (dispatch::is_split(valid, config, open->profile())) return false;
+        return !config.grid_override || open->service->keeps_grid(valid, *config.grid_override);
+      });
+  if (fits) return fits;
+  return std::unexpected(base::with_program(std::move(fits.error()), program.name()));
+}
+
 // The kernels belong to no pipeline, so they stay for later dispatches until they are evicted.
 Result<void> Backend::prepare(const ir::Program& program, const DispatchConfig& config) {
   auto made = core_->call("prepare", [&](const SharedDevice& open) -> Result<void> {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/errors.h"
 #include "base/guarded.h"
@@ -15,6 +16,8 @@
 
 namespace felsite::dispatch {
 namespace {
+
+constexpr const char* kReference = "reference";
 
 using Clock = std::chrono::steady_clock;
 using InFlight = std::shared_ptr<std::atomic<std::uint64_t>>;
@@ -38,8 +41,13 @@ std::uint64_t memory_limit(const ReferenceOptions& options) {
 
 DeviceProfile profile_of(const ReferenceOptions& options) {
   DeviceProfile profile;
+  profile.backend = kReference;
   profile.name = "reference interpreter";
-  profile.subgroup_ops = profile.f16 = profile.bf16 = profile.f64 = profile.int64 = true;
+  profile.subgroup_ops = profile.subgroup_shuffle = profile.f64 = profile.int64 = true;
+  profile.native_int_bits = 64;
+  profile.mul_high = true;
+  profile.traps = true;
+  // Each dispatch in flight has a thread and memory of its own, see ReferenceRun.
   profile.async_compute = true;
   profile.indirect_dispatch = true;
   profile.grid_sync = true;
@@ -48,9 +56,14 @@ DeviceProfile profile_of(const ReferenceOptions& options) {
   profile.max_workgroup_count.fill(UINT32_MAX);
   profile.max_workgroup_invocations = ir::kMaxWorkgroupInvocations;
   profile.subgroup_size = options.subgroup_width;
+  profile.compute_units =
+      options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u);
   profile.max_storage_buffer_bytes = profile.memory_bytes = memory_limit(options);
+  profile.memory_heaps = {{profile.memory_bytes, true, true}};
   profile.shared_memory_bytes = ir::kMaxWorkgroupBytes;
-  profile.timing_quality = "host clock";
+  profile.cache_bytes = base::host_cache_bytes();
+  profile.emulations = {"f16 and bf16 are computed in 32 bits and rounded.",
+                        "For another workgroup size a program is prepared again."};
   return profile;
 }
 
@@ -265,6 +278,10 @@ Result<void> ReferenceService::check_options() const {
       "make the backend with a width from 1 to 64."));
 }
 
+bool ReferenceService::keeps_grid(const ir::ValidProgram& program, const Extent3& grid) const {
+  return check_kept_groups(program, grid, memory_->limit).has_value();
+}
+
 Result<SharedAllocation> ReferenceService::allocate(std::uint64_t bytes, std::string_view /*owner*/,
                                                     std::string_view /*label*/) {
   return HostBuffer::make(memory_, bytes);
@@ -360,7 +377,8 @@ std::unique_ptr<ReferenceBackend> make_reference_backend(ReferenceOptions option
   std::unique_ptr<ReferenceBackend> made;
   base::best_effort([&] {
     auto core = dispatch::BackendCore::make(
-        {.id = "reference", .open = [options]() -> Result<std::shared_ptr<dispatch::Service>> {
+        {.id = dispatch::kReference,
+         .open = [options]() -> Result<std::shared_ptr<dispatch::Service>> {
            return std::make_shared<dispatch::ReferenceService>(options);
          }});
     if (core) made.reset(new ReferenceBackend(std::move(*core)));

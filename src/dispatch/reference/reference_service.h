@@ -18,6 +18,7 @@ class ReferenceService final : public Service {
   const DeviceProfile& profile() const override { return profile_; }
   std::string feature_key() const override;
   bool runs_in_wait() const override { return true; }
+  bool keeps_grid(const ir::ValidProgram& program, const Extent3& grid) const override;
   std::uint64_t memory_left() const override { return memory_->limit - memory_->taken; }
   std::uint64_t host_memory_limit() const override { return memory_->limit; }
 

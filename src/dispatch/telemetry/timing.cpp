@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "felsite/device_profile.h"
 #include "felsite/dispatch.h"
 
 namespace felsite {
@@ -12,6 +13,16 @@ std::optional<std::uint64_t> checked_sum(std::optional<std::uint64_t> a,
 }
 
 }  // namespace
+
+std::string_view to_string(TimingQuality quality) {
+  switch (quality) {
+    case TimingQuality::HostClock:
+      return "host clock";
+    case TimingQuality::DeviceTimestamps:
+      return "device timestamps";
+  }
+  return "?";
+}
 
 DispatchTiming sum(const DispatchTiming& a, const DispatchTiming& b) {
   DispatchTiming total;

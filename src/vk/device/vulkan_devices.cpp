@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "felsite/vulkan.h"
 #include "vk/device/device.h"
+#include "vk/device/vulkan_profile.h"
 #include "vk/plan/device_capabilities.h"
 #include "vk/plan/device_ranking.h"
 #include "vk/plan/quirks.h"
@@ -114,6 +115,7 @@ VulkanDeviceInfo describe(const vk::DeviceSnapshot& snapshot, const vk::DeviceVe
                                 .reads_in_place = plan->memory.reads_in_place,
                                 .extensions = plan->extensions,
                                 .notes = plan->notes};
+    out.profile = vk::profile_of(snapshot, *plan, vk::host_processor());
   }
   return out;
 }

@@ -5,10 +5,18 @@
 
 #include "felsite/device_profile.h"
 #include "vk/device/device.h"
+#include "vk/plan/device_prices.h"
 
 namespace felsite::vk {
 
-DeviceProfile profile_of(const Device& device);
+inline constexpr const char* kBackendId = "vulkan";
+
+// Of this process.
+HostProcessor host_processor();
+
+// What a backend reports that opens the device by this plan.
+DeviceProfile profile_of(const DeviceSnapshot& snapshot, const DevicePlan& plan,
+                         const HostProcessor& host);
 // Differs if lowering or the runtime would behave differently.
 std::string feature_key_of(const Device& device);
 

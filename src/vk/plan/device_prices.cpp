@@ -89,7 +89,7 @@ constexpr std::array kRows{
          .folded = 1.2}},
 };
 
-Kind kind_of(const DeviceSnapshot& device, const HostThreads& host) {
+Kind kind_of(const DeviceSnapshot& device, const HostProcessor& host) {
   if (device.driver == VK_DRIVER_ID_MESA_LLVMPIPE) {
     const bool alone = host.llvmpipe == 0u;
     if (is_lavapipe_25(device)) return alone ? Kind::Llvmpipe25Alone : Kind::Llvmpipe25;
@@ -102,7 +102,7 @@ Kind kind_of(const DeviceSnapshot& device, const HostThreads& host) {
 
 }  // namespace
 
-DeviceCosts costs_of(const DeviceSnapshot& device, const HostThreads& host) {
+DeviceCosts costs_of(const DeviceSnapshot& device, const HostProcessor& host) {
   const Kind kind = kind_of(device, host);
   const Row& row = *std::ranges::find(kRows, kind, &Row::kind);
   DeviceCosts costs{row.compute_units, row.prices};

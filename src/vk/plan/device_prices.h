@@ -2,6 +2,7 @@
 // forms. Vulkan says neither, so a table has it by kind of device.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "felsite/device_profile.h"
@@ -15,12 +16,13 @@ struct DeviceCosts {
 };
 
 // What software devices run on.
-struct HostThreads {
+struct HostProcessor {
   std::uint32_t cores = 1;
   // Mesa's LP_NUM_THREADS: its worker threads. 0: the thread that submits does all the work.
   std::optional<std::uint32_t> llvmpipe{};
+  std::array<std::uint64_t, 3> cache_bytes{};  // as DeviceProfile has them
 };
 
-DeviceCosts costs_of(const DeviceSnapshot& device, const HostThreads& host);
+DeviceCosts costs_of(const DeviceSnapshot& device, const HostProcessor& host);
 
 }  // namespace felsite::vk

@@ -53,7 +53,7 @@ Result<void> Engine::make_parts(std::unique_ptr<Device> device,
                                 const std::shared_ptr<MemoryBudget>& budget) {
   Parts& parts = *parts_;
   parts.device = std::move(device);
-  profile_ = profile_of(*parts.device);
+  profile_ = profile_of(parts.device->snapshot(), parts.device->plan(), host_processor());
   parts.memory = budget == nullptr ? std::make_unique<Memory>(*parts.device)
                                    : std::make_unique<Memory>(*parts.device, budget);
   FELSITE_TRY(auto queue,
