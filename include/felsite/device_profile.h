@@ -72,8 +72,8 @@ struct DeviceProfile {
   bool indirect_dispatch = false;
   bool speculation = false;
   bool persistent_threads = false;
-  bool grid_sync = false;  // see also Backend::cooperative_grid_sync_fits
-  bool allows_host_grid_sync_split = false;
+  bool grid_sync = false;                    // see also Backend::cooperative_grid_sync_fits
+  bool allows_host_grid_sync_split = false;  // GridSync::HostSplit is refused otherwise
   bool resident_dispatch = false;
   bool distributed = false;
   bool collectives = false;

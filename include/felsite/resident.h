@@ -136,8 +136,9 @@ struct ResidentBlock {
 // Runs fills, then uploads, then the prefix once, then the repeated steps `count` times, then the
 // blocks in order, then reads, as one submission with one wait. A fixed number of runs takes more
 // submissions where they are more than one holds, but no more waits. Only what the device alone
-// knows takes the host more waits: iterations beyond those that one recording holds, and programs
-// with grid barriers in loops or conditions that depend on memory. Every part may be empty.
+// knows takes the host more waits: iterations beyond those that one recording holds, programs with
+// grid barriers in loops or conditions that depend on memory, and the grids of programs with grid
+// barriers. Every part may be empty.
 struct ResidentSubmission {
   std::span<const ResidentFill> fills{};
   std::span<const ResidentUpload> uploads{};

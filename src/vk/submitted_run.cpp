@@ -21,12 +21,17 @@ Result<std::shared_ptr<dispatch::Recorded>> RecordedSubmission::make(
     Engine& engine, dispatch::Submission submission) {
   std::shared_ptr<RecordedSubmission> made(new RecordedSubmission);
   for (std::size_t i = 0; i < submission.stages.size(); ++i) {
+    dispatch::PlacedStage& placed = submission.stages[i];
+    if (placed.late) {
+      made->stages_.push_back({.late = std::move(placed.late), .memory = std::move(placed.memory)});
+      continue;
+    }
     FELSITE_TRY(auto sequence, make_sequence(engine, submission, i));
     if (sequence.iterations && sequence.iterations->flag) {
       made->flag_ = slice_in(sequence.scheduled, sequence.iterations->flag_buffer);
     }
     FELSITE_TRY(auto recording, engine.record(std::move(sequence)));
-    made->stages_.push_back({std::move(recording), std::move(submission.stages[i].stage.outcomes)});
+    made->stages_.push_back({std::move(recording), std::move(placed.stage.outcomes)});
   }
   made->loops_ = std::move(submission.loops);
   made->block_timings_ = std::move(submission.block_timings);
@@ -34,8 +39,28 @@ Result<std::shared_ptr<dispatch::Recorded>> RecordedSubmission::make(
   return made;
 }
 
+Result<void> RecordedSubmission::make_ready(Engine& engine, Stage& stage) {
+  const BufferSlice source = slice_of(stage.late->words);
+  Bytes words(source.bytes);
+  const DownloadRange download{source, words};
+  FELSITE_CHECK(engine.transfers().download({&download, 1}));
+  if (stage.recording != nullptr && stage.words == words) return {};
+  stage.words.reset();
+  stage.recording.reset();  // its memory may be needed for the next
+  FELSITE_TRY(const auto made, stage.late->record(words));
+  Stage& only = static_cast<RecordedSubmission&>(*made).stages_.front();
+  stage.recording = std::move(only.recording);
+  stage.outcomes = std::move(only.outcomes);
+  stage.words = std::move(words);
+  return {};
+}
+
 bool RecordedSubmission::uses(const dispatch::Allocation& memory) const {
+  const auto is_it = [&](const dispatch::MemoryRange& range) {
+    return range.memory.get() == &memory;
+  };
   return std::ranges::any_of(stages_, [&](const Stage& stage) {
+    if (std::ranges::any_of(stage.memory, is_it)) return true;
     return stage.recording != nullptr && stage.recording->uses(static_cast<const Buffer*>(&memory));
   });
 }
@@ -110,6 +135,7 @@ std::vector<std::shared_ptr<Recording>> SubmittedRun::take_together() {
   std::vector<std::shared_ptr<Recording>> taken;
   bool can_go_on = true;
   while (can_go_on && next_ < recorded_->stages_.size() && taken.size() < kMaxStagesAtOnce) {
+    if (!taken.empty() && recorded_->stages_[next_].late) break;
     taken.push_back(std::move(recorded_->stages_[next_].recording));
     can_go_on = taken.back()->can_go_before_others() && loop_after(next_) == nullptr;
     ++next_;
@@ -117,10 +143,14 @@ std::vector<std::shared_ptr<Recording>> SubmittedRun::take_together() {
   return taken;
 }
 
-// Stages up to the first one that needs the host.
+// Stages up to the first one that needs the host, or up to one that needs it before.
 Result<void> SubmittedRun::submit(std::span<const ByteSpan> uploads) {
   while (next_ < recorded_->stages_.size()) {
     std::uint32_t stage = next_;
+    if (recorded_->stages_[stage].late) {
+      if (!in_flight_.empty()) break;
+      FELSITE_CHECK(RecordedSubmission::make_ready(*engine_, recorded_->stages_[stage]));
+    }
     FELSITE_TRY(auto all, engine_->start(take_together(), std::exchange(uploads, {})));
     for (Running& running : all) in_flight_.push_back({stage++, std::move(running)});
     const bool is_whole = in_flight_.back().running.recording->is_fully_submitted();
@@ -201,7 +231,8 @@ Result<DispatchTiming> SubmittedRun::wait(std::chrono::nanoseconds timeout,
 
 bool SubmittedRun::was_given_up() const {
   return std::ranges::any_of(recorded_->stages_, [](const RecordedSubmission::Stage& stage) {
-    return stage.recording == nullptr;
+    const bool is_made = !stage.late || stage.words;
+    return is_made && stage.recording == nullptr;
   });
 }
 

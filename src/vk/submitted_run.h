@@ -22,11 +22,18 @@ class RecordedSubmission final : public dispatch::Recorded {
  private:
   friend class SubmittedRun;
   struct Stage {
-    std::shared_ptr<Recording> recording;  // null while it runs, and after a run was given up
-    std::vector<dispatch::BlockOutcome> outcomes;
+    // Null while it runs, and after a run was given up.
+    std::shared_ptr<Recording> recording{};
+    std::vector<dispatch::BlockOutcome> outcomes{};
+    // It is recorded when its turn comes, for the words that were there then.
+    std::optional<dispatch::LateStage> late{};
+    std::vector<dispatch::MemoryRange> memory{};
+    std::optional<Bytes> words{};
   };
 
   RecordedSubmission() = default;
+  // Records a late stage, unless it is recorded already for the words that are there now.
+  static Result<void> make_ready(Engine& engine, Stage& stage);
   // What the last iteration of one program left in its flag.
   Result<std::vector<std::uint32_t>> flag_words() const;
 

@@ -23,7 +23,7 @@ bool has_device_clock() {
 
 const Tested& tested_choice() {
   static const Tested choice = [] {
-    must(register_backend(kHostMemoryBackend, make_host_memory_backend));
+    must(register_backend(kHostMemoryBackend, [] { return make_host_memory_backend(); }));
     return Tested{environment("FELSITE_CONFORMANCE_BACKEND", "reference"),
                   environment("FELSITE_CONFORMANCE_MASK", "")};
   }();

@@ -46,6 +46,14 @@ const std::vector<ModelProgram>& model_programs() {
            }
          }
        }},
+      {"program sum_over_grid workgroup(2) { readonly g: u32[]; readwrite n: u32[];"
+       " indirect_dispatch(g[0]); atomic_add(n[0], 1); gridsync; atomic_add(n[1], n[0]); }",
+       2, 1, 4, Grid::Indirect,
+       [](Buffers b) {
+         const std::uint32_t count = 2 * load(*b[0], 0) * load(*b[0], 1) * load(*b[0], 2);
+         store(*b[1], 0, load(*b[1], 0) + count);
+         store(*b[1], 1, load(*b[1], 1) + count * load(*b[1], 0));
+       }},
       {"program add workgroup(8) { readonly x: u32[]; readwrite y: u32[]; let i = invocation.x;"
        " if i < len(y) { y[i] = y[i] + x[i]; } }",
        2, 1, 4, Grid::Inferred,

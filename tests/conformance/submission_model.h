@@ -21,9 +21,11 @@ struct ModelProgram {
   std::function<void(std::span<Bytes* const>)> run;
 };
 
-// Index of the program that sets the grid buffer, and of the one that reads it.
+// Index of the program that sets the grid buffer, and of those that read it, without and with grid
+// barriers.
 inline constexpr std::size_t kSetsGrid = 0;
 inline constexpr std::size_t kReadsGrid = 1;
+inline constexpr std::size_t kSumsOverGrid = 2;
 const std::vector<ModelProgram>& model_programs();
 
 }  // namespace felsite::test

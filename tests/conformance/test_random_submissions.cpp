@@ -124,8 +124,8 @@ class RandomWork {
     const ModelProgram& program = model_programs()[drawn.program];
     while (drawn.buffers.size() < program.resources) {
       const std::size_t place = drawn.buffers.size();
-      const bool is_grid =
-          (drawn.program == kSetsGrid && place == 1) || (drawn.program == kReadsGrid && place == 0);
+      const bool reads_grid = drawn.program == kReadsGrid || drawn.program == kSumsOverGrid;
+      const bool is_grid = (drawn.program == kSetsGrid && place == 1) || (reads_grid && place == 0);
       const std::size_t buffer = is_grid ? 0 : draw_buffer();
       if (model_[buffer].size() % program.elements != 0) continue;
       // Nothing that is changed may be bound twice.

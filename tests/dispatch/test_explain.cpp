@@ -17,6 +17,7 @@ DeviceProfile small_device() {
   device.name = "small";
   device.max_workgroup_size = {128, 128, 64};
   device.max_workgroup_invocations = 128;
+  device.allows_host_grid_sync_split = true;
   return device;
 }
 
@@ -319,6 +320,37 @@ TEST_CASE("convergence says which buffers are reported and which are compared") 
       explained(text, {.fixpoint_iterations = 9, .grid_sync = GridSync::HostSplit});
   CHECK(split.route == "host split");
   CHECK(split.convergence.compared == std::vector<std::string>{"x", "y"});
+}
+
+TEST_CASE("iterations with grids of their own say who reads them, and compare all that changes") {
+  const auto explained_with = [](std::string_view barrier) {
+    return explained(
+        fmt::format("program p workgroup(1) {{ readwrite g: u32[3]; readwrite n: u32[];"
+                    " indirect_dispatch(g[0]); n[0] = n[0] + 1; {}"
+                    " g[0] = num_workgroups.x / 2; }}",
+                    barrier),
+        {.fixpoint_iterations = 9}, sizes({12, 40}));
+  };
+  const Explanation device = explained_with("");
+  CHECK(device.route == "resident");
+  CHECK(device.reason == "Each iteration has a grid of its own, which the device reads.");
+  CHECK(device.convergence.reported.empty());
+  CHECK(device.convergence.compared == std::vector<std::string>{"g", "n"});
+  CHECK(device.notes.empty());
+  const auto has_gate = [](const Explanation& e) {
+    return std::ranges::any_of(e.schedule, [](const std::string& line) {
+      return line.find("p gate") != std::string::npos;
+    });
+  };
+  CHECK(has_gate(device));
+  const Explanation host = explained_with("gridsync;");
+  CHECK(host.route == "resident");
+  CHECK(host.reason == "Each iteration has a grid of its own, which the host reads.");
+  CHECK(host.convergence.compared == std::vector<std::string>{"g", "n"});
+  CHECK(host.segments.size() == 2);
+  CHECK_FALSE(has_gate(host));
+  REQUIRE(!host.notes.empty());
+  CHECK(host.notes.back() == "The schedule is that of one iteration.");
 }
 
 TEST_CASE("a plain program is one dispatch") {

@@ -36,13 +36,15 @@ class Watched {
 
   dispatch::SegmentRunner runner(std::uint64_t binding_limit = UINT32_MAX,
                                  std::uint64_t memory_limit = UINT32_MAX) {
+    device_.max_storage_buffer_bytes = binding_limit;
+    device_.allows_host_grid_sync_split = true;
     return {.run =
                 [this](const ir::Program& program, std::span<const ByteSpan> inputs,
                        std::vector<Bytes>& outputs, const DispatchConfig& config) {
                   return run(program, inputs, outputs, config);
                 },
-            .memory_limit = memory_limit,
-            .binding_limit = binding_limit};
+            .device = device_,
+            .memory_limit = memory_limit};
   }
 
  private:
@@ -62,6 +64,7 @@ class Watched {
     return timing;
   }
 
+  DeviceProfile device_;
   std::unique_ptr<Backend> backend_ = must(make_backend("reference"));
 };
 

@@ -131,6 +131,7 @@ TEST_CASE("an absurd grid is explained by the error that a run gives") {
   device.max_workgroup_size = {128, 128, 64};
   device.max_workgroup_invocations = 128;
   device.max_storage_buffer_bytes = std::uint64_t{1} << 27;
+  device.allows_host_grid_sync_split = true;
   const ir::Program program = valid_program(kOneWord);
   for (const Extent3 grid : {Extent3{65536, 65536, 65536}, Extent3{1u << 24, 1u << 24, 1},
                              Extent3{65536, 65536, 1}, Extent3{(1u << 25) + 1, 1, 1}}) {

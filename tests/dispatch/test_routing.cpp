@@ -17,7 +17,9 @@ constexpr const char* kResidentAsked = "resident: It was asked for.";
 constexpr const char* kOneAsked = "one workgroup: It was asked for.";
 constexpr const char* kNative = "native: The backend has native grid barriers.";
 constexpr const char* kOwnGrid =
-    "host split: Each iteration reads its grid from a buffer that the program changes.";
+    "resident: Each iteration has a grid of its own, which the device reads.";
+constexpr const char* kOwnGridInSegments =
+    "resident: Each iteration has a grid of its own, which the host reads.";
 constexpr const char* kEmptyGrid =
     "resident: The grid is empty: there is nothing to fold into one workgroup.";
 constexpr const char* kManyBarriers =
@@ -39,9 +41,10 @@ constexpr const char* kManyBuffers =
 constexpr const char* kNoCooperation =
     "error: A cooperative dispatch needs a barrier of the whole grid, which the device lacks.";
 constexpr const char* kNativeOnly =
-    "error: This backend has native grid barriers; the host split is its only other form.";
+    "error: This backend has native grid barriers, and no other form on the device.";
 constexpr const char* kOwnGridAsked =
-    "error: The program changes the buffer that its grid is read from in each iteration.";
+    "error: Each iteration has a grid of its own, which may be too large for one workgroup.";
+constexpr const char* kNoSplit = "error: This backend does not allow the host split.";
 
 // Obstacles to one workgroup.
 constexpr const char* kCopies =
@@ -71,6 +74,7 @@ struct RoutingCase {
   std::vector<ByteSpan> contents{};
   std::uint32_t compute_units = 1;
   std::uint32_t storage_buffers = 0;  // 0: unknown
+  bool allows_split = true;
 };
 
 std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
@@ -88,6 +92,7 @@ std::string route_of_program(std::string_view text, const RoutingCase& c = {}) {
   device.subgroup_size = 8;
   device.compute_units = c.compute_units;
   device.max_storage_buffers = c.storage_buffers;
+  device.allows_host_grid_sync_split = c.allows_split;
   const auto choice =
       dispatch::choose_route(program, config, c.grid, device,
                              {.lengths = c.lengths, .contents = c.contents, .can_try = c.can_try});
@@ -145,15 +150,44 @@ TEST_CASE("routing: a backend with grid barriers has them and the host split") {
   CHECK(route_of(kStep, {.asked = GridSync::OneWorkgroup, .native = true}) == kNativeOnly);
 }
 
-TEST_CASE("routing: a program that changes the grid of its next iteration is split by the host") {
-  const std::string changes = "indirect_dispatch(x[0]); x[0] = 2; gridsync; y[0] = 1;";
-  CHECK(route_of(changes, {.iterations = 2}) == kOwnGrid);
-  CHECK(route_of(changes, {.asked = GridSync::HostSplit, .iterations = 2}) == kSplitAsked);
-  CHECK(route_of(changes, {.asked = GridSync::Resident, .iterations = 2}) == kOwnGridAsked);
-  CHECK(route_of(changes, {.asked = GridSync::OneWorkgroup, .iterations = 2}) == kOwnGridAsked);
-  CHECK(route_of(changes) == kFits);  // in one iteration it is read once
+TEST_CASE("routing: a program that changes the grid of its next iteration stays on the device") {
+  const std::string changes = "indirect_dispatch(x[0]); x[0] = 2;";
+  const std::string segments = changes + " gridsync; y[0] = 1;";
+  for (const GridSync asked : {GridSync::Automatic, GridSync::Resident}) {
+    CHECK(route_of(changes, {.asked = asked, .iterations = 2}) == kOwnGrid);
+    CHECK(route_of(segments, {.asked = asked, .iterations = 2}) == kOwnGridInSegments);
+  }
+  for (const std::string& text : {changes, segments}) {
+    CHECK(route_of(text, {.asked = GridSync::HostSplit, .iterations = 2}) == kSplitAsked);
+    CHECK(route_of(text, {.asked = GridSync::OneWorkgroup, .iterations = 2}) == kOwnGridAsked);
+    CHECK(route_of(text, {.iterations = 2, .native = true}) == kNative);
+  }
+  // In one iteration it is read once.
+  CHECK(route_of(segments) == kFits);
+  CHECK(route_of(segments, {.asked = GridSync::OneWorkgroup, .iterations = 1}) == kOneAsked);
   CHECK(route_of("indirect_dispatch(x[0]); atomic_add(x[0], 1);", {.iterations = 2}) == kOwnGrid);
   CHECK(route_of("indirect_dispatch(n[0]); x[0] = 2;", {.iterations = 2}) == kFits);
+}
+
+TEST_CASE("routing: a backend that does not allow the host split takes every other form") {
+  for (const bool native : {false, true}) {
+    CHECK(
+        route_of(kStep, {.asked = GridSync::HostSplit, .native = native, .allows_split = false}) ==
+        kNoSplit);
+    CHECK(route_of(kOneStep, {.asked = GridSync::HostSplit,
+                              .iterations = 2,
+                              .native = native,
+                              .allows_split = false}) == kNoSplit);
+    // There is nothing to split.
+    CHECK(route_of(kOneStep,
+                   {.asked = GridSync::HostSplit, .native = native, .allows_split = false}) ==
+          kPlain);
+    CHECK(route_of(kStep, {.asked = GridSync::HostSplit, .native = native}) == kSplitAsked);
+  }
+  CHECK(route_of(kStep, {.allows_split = false}) == kFits);
+  CHECK(route_of(kStep, {.asked = GridSync::Resident, .allows_split = false}) == kResidentAsked);
+  CHECK(route_of(kStep, {.asked = GridSync::OneWorkgroup, .allows_split = false}) == kOneAsked);
+  CHECK(route_of(kStep, {.native = true, .allows_split = false}) == kNative);
 }
 
 TEST_CASE("routing: an empty grid is resident") {

@@ -122,10 +122,12 @@ TEST_CASE("a schedule refuses forms that the device or the program rules out") {
   }
   const std::string shrinks =
       "program p workgroup(1) { readwrite w: u32[3]; indirect_dispatch(w[0]); w[0] = w[0] / 2; }";
-  for (const GridSync sync : {GridSync::Resident, GridSync::OneWorkgroup}) {
-    refused(Attempt(shrinks, form(sync, 3)), ErrorCode::UnsupportedFeature,
-            "changes the buffer that its grid is read from");
-  }
+  refused(Attempt(shrinks, form(GridSync::OneWorkgroup, 3)), ErrorCode::UnsupportedFeature,
+          "Each iteration has a grid of its own");
+  DeviceProfile whole = profile_for_schedules();
+  whole.allows_host_grid_sync_split = false;
+  refused(Attempt(kBarrier, form(GridSync::HostSplit)).on_device(whole),
+          ErrorCode::UnsupportedFeature, "does not allow the host split");
   refused(Attempt("program p workgroup(2) { readonly x: u32[]; readwrite y: u32[]; workgroup "
                   "s: u32[4]; async_load(s[0], x[0], 4, copy); gridsync; async_wait(copy); "
                   "y[invocation.x] = s[0]; }",

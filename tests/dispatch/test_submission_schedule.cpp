@@ -30,9 +30,20 @@ const char* const kWalk =
     "program walk workgroup(4) { readwrite x: u32[16]; let end = x[0]; gridsync;"
     " loop k in 0..end { x[invocation.x] = k; gridsync; } }";
 
+// A step whose schedule is made when its turn comes.
+const char* const kLate = nullptr;
+
 // All steps are on one buffer of 64 bytes, from a byte of it on.
 SubmittedStep made_step(const char* text, const DeviceProfile& device, std::uint32_t number = 0,
                         std::uint64_t offset = 0) {
+  const BufferRef whole{0, offset, 64};
+  if (text == kLate) {
+    return {.schedule = {},
+            .memory = {whole},
+            .caller_step = number,
+            .is_late = true,
+            .changed = {whole}};
+  }
   DispatchConfig config;
   config.grid_override = {4, 1, 1};
   if (text != kGrow) config.grid_sync = GridSync::Resident;
@@ -41,7 +52,7 @@ SubmittedStep made_step(const char* text, const DeviceProfile& device, std::uint
   SubmittedStep step{
       .schedule = must(schedule_of(valid_program(text), inputs, config, device)).schedule,
       .caller_step = number};
-  step.memory = {BufferRef{0, offset, 64}};
+  step.memory = {whole};
   return step;
 }
 
@@ -51,6 +62,7 @@ std::string text_of(const SubmissionSchedule& made) {
   for (std::size_t i = 0; i < made.stages.size(); ++i) {
     const dispatch::Schedule& schedule = made.stages[i].schedule;
     text += fmt::format("{}stage {}: {}", i == 0 ? "" : "; ", i, schedule.prefix.size());
+    if (made.stages[i].late_step) text += fmt::format(", late step {}", *made.stages[i].late_step);
     if (schedule.watch && schedule.count == UINT32_MAX) {
       text += ", then a walk";
     } else if (!schedule.repeated.empty()) {
@@ -143,6 +155,22 @@ TEST_CASE("stages: what is read is read once, behind stages that the host repeat
         "stage 0: 0; stage 1: 0, then a walk; stage 2: 1; loop over 1 to 1, at most 3 times");
   CHECK(reading({{{kWalk}, {}}}) == "stage 0: 0, then a walk");
   CHECK(reading({{{kGrow}, {Kind::Times, 3}}}) == "stage 0: 0, then 3 × 1");
+}
+
+TEST_CASE("stages: a step that is made late is a stage between two others") {
+  CHECK(stages({{{kLate}, {}}}) == "stage 0: 0; stage 1: 0, late step 0; stage 2: 0");
+  CHECK(stages({{{kGrow, kLate, kLate, kGrow}, {}}, {{kGrow}, {Kind::Times, 5}}}) ==
+        "stage 0: 1; stage 1: 0, late step 1; stage 2: 0, late step 2; stage 3: 1, then 5 × 1");
+  CHECK(stages({{{kLate}, {Kind::Times, 7}}, {{kGrow}, {}}}) ==
+        "stage 0: 0; stage 1: 0, late step 0; stage 2: 0; stage 3: 1; loop over 1 to 2, at most 7 "
+        "times");
+  CHECK(stages({{{kGrow, kLate, kGrow}, {Kind::UntilFlag, 9}}}, profile_for_schedules(), true) ==
+        "stage 0: 0; stage 1: 2; stage 2: 0, late step 1; stage 3: 2; loop over 1 to 3, at most 9 "
+        "times, looks");
+  CHECK(
+      stages({{{kLate}, {Kind::UntilUnchanged, 9}}}) ==
+      "stage 0: 1; stage 1: 0, late step 0; stage 2: 1; loop over 1 to 2, at most 9 times, looks; "
+      "2 shared");
 }
 
 TEST_CASE("stages: steps keep their numbers, and memory is where it was bound") {

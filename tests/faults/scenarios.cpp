@@ -197,19 +197,24 @@ Result<void> indirect(Backend& backend) {
   static const ir::Program program = program_of(
       "program counted workgroup(1) { readonly g: u32[]; readwrite n: u32[1];"
       " indirect_dispatch(g[0]); atomic_add(n[0], 1); }");
+  // The host has to read its grid.
+  static const ir::Program late = program_of(
+      "program summed workgroup(1) { readonly g: u32[]; readwrite n: u32[1];"
+      " indirect_dispatch(g[0]); let old = n[0]; gridsync; atomic_add(n[0], old); }");
   Buffers buffers(backend);
   if (auto done = buffers.allocate({12, 4}); !done) return done;
   const Bytes grid = bytes_of(Words{2, 3, 1});
   const Bytes zero(4);
   const std::array uploads{ResidentUpload{.buffer = buffers[0], .bytes = grid},
                            ResidentUpload{.buffer = buffers[1], .bytes = zero}};
-  const std::array steps{ResidentStep{.program = program, .resources = {buffers[0], buffers[1]}}};
+  const std::array steps{ResidentStep{.program = program, .resources = {buffers[0], buffers[1]}},
+                         ResidentStep{.program = late, .resources = {buffers[0], buffers[1]}}};
   const std::array reads{ResidentRange{.buffer = buffers[1]}};
   std::vector<Bytes> outputs;
   auto done =
       backend.submit_resident({.uploads = uploads, .prefix = steps, .reads = reads}, outputs);
   if (!done) return plain(std::move(done));
-  return expect(words_of(outputs[0]) == Words{6});
+  return expect(words_of(outputs[0]) == Words{6 + 6 * 6});
 }
 
 // A block that the host submits in growing parts, and whose steps the device skips

@@ -101,8 +101,9 @@ namespace {
 // What the contract leaves open and docs/vulkan.md says is refused: never in silence.
 bool must_refuse(const Form& form, const Expected& expected) {
   const bool native = form.backend->device_profile().grid_sync && form.sync == GridSync::Automatic;
-  const bool on_device = form.sync == GridSync::Resident || form.sync == GridSync::OneWorkgroup;
-  if (expected.refusal == Expected::Refusal::OnDevice) return on_device;
+  if (expected.refusal == Expected::Refusal::OneWorkgroup) {
+    return form.sync == GridSync::OneWorkgroup;
+  }
   return expected.refusal == Expected::Refusal::WhereSplit && !native;
 }
 

@@ -51,8 +51,8 @@ struct Expected {
   std::vector<Bytes> outputs{};
   std::optional<std::uint32_t> iterations{};
   std::optional<bool> converged{};
-  // Forms that stay on the device, or all that split, answer with UnsupportedFeature.
-  enum class Refusal : std::uint8_t { Never, OnDevice, WhereSplit };
+  // One workgroup, or all forms that split, answer with UnsupportedFeature.
+  enum class Refusal : std::uint8_t { Never, OneWorkgroup, WhereSplit };
   Refusal refusal = Refusal::Never;
 };
 

@@ -245,7 +245,7 @@ TEST_CASE(
                   {{bytes_of(Words{1, 1, 1}), bytes_of(Words{14, 38, 38, 0})},
                    3,
                    false,
-                   Expected::Refusal::OnDevice});
+                   Expected::Refusal::OneWorkgroup});
 }
 
 TEST_CASE("a grid from a buffer that shrinks to nothing with the work, and one that grows") {
@@ -265,13 +265,13 @@ TEST_CASE("a grid from a buffer that shrinks to nothing with the work, and one t
                   {{bytes_of(Words{0, 1, 1}), bytes_of(Words{200 * (9 + 4 + 1) + 22})},
                    4,
                    true,
-                   Expected::Refusal::OnDevice});
+                   Expected::Refusal::OneWorkgroup});
   // Widths 2, 3, 4 and 5 and then no end; three iterations.
   check_all_forms(text, {bytes_of(Words{2, 1, 1}), bytes_of(Words{1})}, fixpoint({}, 3),
                   {{bytes_of(Words{5, 1, 1}), bytes_of(Words{200 * (4 + 9 + 16) + 6 + 15 + 28})},
                    3,
                    false,
-                   Expected::Refusal::OnDevice});
+                   Expected::Refusal::OneWorkgroup});
 }
 
 TEST_CASE("more buffers than one kernel may have, when each segment has fewer") {

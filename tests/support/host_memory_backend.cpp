@@ -78,7 +78,7 @@ struct HostRecorded final : Recorded {
 
 class HostService final : public Service, public std::enable_shared_from_this<HostService> {
  public:
-  HostService() {
+  explicit HostService(bool allows_split) {
     profile_ = profile_for_schedules();
     profile_.backend = kHostMemoryBackend;
     profile_.name = "host memory";
@@ -88,6 +88,7 @@ class HostService final : public Service, public std::enable_shared_from_this<Ho
     profile_.shared_memory_bytes = ir::kMaxWorkgroupBytes;
     profile_.ideal_workgroup_size = {64, 1, 1};
     profile_.cache_bytes = base::host_cache_bytes();
+    profile_.allows_host_grid_sync_split = allows_split;
   }
 
   const DeviceProfile& profile() const override { return profile_; }
@@ -204,15 +205,24 @@ class HostRun final : public Run {
       const auto loop = std::ranges::find(submission.loops, stage + 1, &HostLoop::end);
       const bool ends_loop = loop != submission.loops.end();
       bool changed = true;
-      FELSITE_CHECK(
-          run_stage(submission.stages[stage], ends_loop ? loop->changed : std::nullopt, changed));
+      const PlacedStage* placed = &submission.stages[stage];
+      std::shared_ptr<Recorded> late;
+      if (placed->late) {
+        count(Counter::Waits);
+        count(Counter::DownloadBytes, placed->late->words.bytes);
+        FELSITE_TRY(late, placed->late->record(bytes_at(placed->late->words)));
+        placed = &static_cast<HostRecorded&>(*late).submission.stages.front();
+      }
+      FELSITE_CHECK(run_stage(*placed, ends_loop ? loop->changed : std::nullopt, changed));
       if (!ends_loop) continue;
       timing_.blocks[loop->block] = {++loop_runs, !changed};
       if (changed && loop_runs < loop->bound) {
         stage = loop->first - 1;
-      } else {
-        loop_runs = 0;
+        continue;
       }
+      count(Counter::IterationsRun, loop_runs);
+      if (!changed) count(Counter::IterationsSkipped, loop->bound - loop_runs);
+      loop_runs = 0;
     }
     return {};
   }
@@ -265,9 +275,9 @@ Result<std::unique_ptr<Run>> HostService::start(const std::shared_ptr<Recorded>&
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> make_host_memory_backend() {
-  return open_backend({.id = kHostMemoryBackend, .open = []() -> Result<std::shared_ptr<Service>> {
-                         return std::make_shared<HostService>();
+Result<std::unique_ptr<Backend>> make_host_memory_backend(bool allows_split) {
+  return open_backend({.id = kHostMemoryBackend, .open = [=]() -> Result<std::shared_ptr<Service>> {
+                         return std::make_shared<HostService>(allows_split);
                        }});
 }
 

@@ -7,6 +7,6 @@
 namespace felsite::test {
 
 inline constexpr const char* kHostMemoryBackend = "host_memory";
-Result<std::unique_ptr<Backend>> make_host_memory_backend();
+Result<std::unique_ptr<Backend>> make_host_memory_backend(bool allows_split = true);
 
 }  // namespace felsite::test

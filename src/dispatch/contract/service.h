@@ -59,6 +59,7 @@ struct PlacedStep {
   DispatchConfig config{};
   BindingPlan bindings{};
   std::optional<Extent3> grid{};      // absent: the program's IndirectDispatch reads it
+  bool host_reads_grid = false;       // when its turn comes, because it cannot run otherwise
   std::vector<MemoryRange> memory{};  // by BufferId
   std::vector<ir::BufferId> lent{};   // those of bytes of the caller, in the order of the bindings
   std::string name{};
@@ -79,9 +80,20 @@ struct PlacedBlock {
   std::optional<MemoryRange> flag{};
 };
 
+class Recorded;
+
+// A stage that a run has to make when its turn comes: the grid of its step, which earlier stages
+// may write, has to be known. Everything before it must have ended.
+struct LateStage {
+  MemoryRange words;  // that the grid is read from
+  // A submission of one stage, without fills, uploads and reads. It runs again for equal words.
+  std::function<Result<std::shared_ptr<Recorded>>(ByteSpan words)> record;
+};
+
 // A schedule with what it names.
 struct PlacedStage {
   SubmissionStage stage;
+  std::optional<LateStage> late{};              // instead of the schedule and its kernels
   std::vector<SharedCompiledKernel> kernels{};  // by Schedule::kernels
   std::vector<MemoryRange> memory{};            // of the caller's buffers among Schedule::buffers
 };

@@ -40,7 +40,8 @@ inline AssumedInputs assumed_inputs(const ir::Program& program, const ExplainInp
   return assumed;
 }
 
-// What a plain dispatch with these bindings does.
+// What a plain dispatch with these bindings does; of iterations that the host starts one by one,
+// what each of them does.
 inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const DispatchConfig& config,
                                       const BindingPlan& bindings, const Extent3& grid,
                                       const DeviceProfile& device, const ExplainInputs& inputs) {
@@ -53,13 +54,18 @@ inline Result<Schedule> schedule_with(const ir::ValidProgram& program, const Dis
     counts.push_back(buffer.count);
     bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }
+  FELSITE_TRY(const auto route,
+              choose_route(program, config, grid, device,
+                           {.lengths = counts, .contents = contents, .can_try = true}));
+  const bool one_by_one = changes_own_grid(program, config) && needs_known_grid(program) &&
+                          route.route == Route::Resident;
   return make_schedule({.program = program,
-                        .config = config,
+                        .config = one_by_one ? one_iteration(config) : config,
                         .counts = counts,
                         .bytes = bytes,
-                        .contents = contents,
                         .grid = grid,
                         .fresh_outputs = true,
+                        .route = route,
                         .name = std::string(program.name())},
                        device);
 }

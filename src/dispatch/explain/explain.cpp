@@ -62,6 +62,10 @@ class Explainer {
     FELSITE_CHECK(check_workgroup(route));
     FELSITE_CHECK(check_groups(route));
     if (!sizes_.grid) note_small_grid(route);
+    if (dispatch::changes_own_grid(program_, config_) && route == Route::Resident &&
+        dispatch::needs_known_grid(program_)) {
+      out_.notes.push_back("The schedule is that of one iteration.");
+    }
     FELSITE_CHECK(explain_cut(route));
     out_.source = dispatch::explain_source(program_, inputs_.source);
     return std::move(out_);
@@ -259,12 +263,12 @@ class Explainer {
     out_.kept = kept.value();
     out_.buffers = buffers.take();
     for (const ir::BufferId id : plan.reported) {
-      if (!compares_on_host(route)) out_.convergence.reported.push_back(program_.buffer(id).name);
+      if (!compares_all(route)) out_.convergence.reported.push_back(program_.buffer(id).name);
     }
     if (out_.convergence.kind == "automatic") {
       for (const ir::BufferId id : plan.evolving) {
         const bool reported = std::ranges::binary_search(plan.reported, id);
-        if (compares_on_host(route) || !reported) {
+        if (compares_all(route) || !reported) {
           out_.convergence.compared.push_back(program_.buffer(id).name);
         }
       }
@@ -297,9 +301,10 @@ class Explainer {
     });
   }
 
-  // Only a device reports on stores.
-  static bool compares_on_host(Route route) {
-    return route == Route::HostSplit || route == Route::Native;
+  // Only the kernels that a device runs for a known grid report on stores.
+  bool compares_all(Route route) const {
+    return route == Route::HostSplit || route == Route::Native ||
+           dispatch::changes_own_grid(program_, config_);
   }
 
   void note_form(const GridSyncPlan& plan, Route route) {

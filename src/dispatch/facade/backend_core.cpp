@@ -29,6 +29,10 @@ void BackendCore::attach(Backend& backend) {
 void BackendCore::use(SharedDevice& device) {
   DeviceProfile profile = device->profile();
   std::string feature_key = device->service->feature_key();
+  device->free_caches = [this, open = device.get()] {
+    open->recordings.clear();
+    static_uploads_->free_unused();
+  };
   const std::lock_guard lock(mutex_);
   std::swap(device_, device);
   profile_ = std::move(profile);

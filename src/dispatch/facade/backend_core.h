@@ -59,16 +59,6 @@ class BackendCore {
   // For work on a thread of its own, which keeps the backend from closing.
   Result<CallGate::Ticket> enter() { return gate_->enter(); }
 
-  // Calls `make` again after an eviction of all caches if the device is out of memory.
-  template <class Make>
-  auto with_eviction(OpenDevice& open, Make make) -> decltype(make()) {
-    auto made = make();
-    if (made || made.error().code != ErrorCode::DeviceOutOfMemory) return made;
-    open.recordings.clear();
-    static_uploads_->free_unused();
-    return make();
-  }
-
   // Called once, by the backend that the core is inside of.
   void attach(Backend& backend);
   StaticUploadCache& static_uploads() { return *static_uploads_; }

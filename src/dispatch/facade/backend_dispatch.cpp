@@ -13,13 +13,6 @@ namespace felsite {
 namespace dispatch {
 namespace {
 
-// A device with grid barriers splits a program only where that is asked for.
-bool is_split(const ir::ValidProgram& program, const DispatchConfig& config,
-              const DeviceProfile& device) {
-  if (!device.grid_sync) return is_host_split(program, config);
-  return needs_grid_sync_form(program, config) && config.grid_sync == GridSync::HostSplit;
-}
-
 // What the first dispatch would compile, as far as it is known without inputs.
 Result<void> compile_ahead(OpenDevice& open, const ir::ValidProgram& program,
                            const DispatchConfig& config) {
@@ -34,13 +27,12 @@ Result<void> compile_ahead(OpenDevice& open, const ir::ValidProgram& program,
 }
 
 // One plain dispatch, within a call. It is given up soon after `stop` is raised.
-Result<DispatchTiming> run_once(BackendCore& core, const SharedDevice& open,
-                                const ir::ValidProgram& program, std::span<const ByteSpan> inputs,
-                                std::vector<Bytes>& outputs, const DispatchConfig& config,
-                                const base::StopFlag* stop) {
+Result<DispatchTiming> run_once(const SharedDevice& open, const ir::ValidProgram& program,
+                                std::span<const ByteSpan> inputs, std::vector<Bytes>& outputs,
+                                const DispatchConfig& config, const base::StopFlag* stop) {
   FELSITE_CHECK(check_slots(inputs, outputs));
   return open->loop_budget_tries.run(program, config, [&](bool can_try) -> Result<DispatchTiming> {
-    FELSITE_TRY(auto started, core.with_eviction(*open, [&] {
+    FELSITE_TRY(auto started, open->with_eviction([&] {
       // A dispatch that was given up keeps reading its inputs, so these must not be
       // memory that the caller may free.
       return PlainDispatch::start(open, program, inputs, config,
@@ -50,16 +42,15 @@ Result<DispatchTiming> run_once(BackendCore& core, const SharedDevice& open,
   });
 }
 
-SegmentRunner split_runner(BackendCore& core, const SharedDevice& open,
-                           const base::StopFlag* stop) {
-  return {.run = [&core, open, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
-                                     std::vector<Bytes>& outputs,
-                                     const DispatchConfig& config) -> Result<DispatchTiming> {
+SegmentRunner split_runner(const SharedDevice& open, const base::StopFlag* stop) {
+  return {.run = [open, stop](const ir::Program& segment, std::span<const ByteSpan> inputs,
+                              std::vector<Bytes>& outputs,
+                              const DispatchConfig& config) -> Result<DispatchTiming> {
             FELSITE_TRY(const auto valid, prepare_program(*open, segment, config));
-            return run_once(core, open, valid, inputs, outputs, config, stop);
+            return run_once(open, valid, inputs, outputs, config, stop);
           },
+          .device = open->profile(),
           .memory_limit = open->service->host_memory_limit(),
-          .binding_limit = open->profile().max_storage_buffer_bytes,
           .stop = stop};
 }
 
@@ -68,12 +59,12 @@ Result<std::unique_ptr<PendingDispatch>> start_host_split(BackendCore& core,
                                                           const ir::ValidProgram& program,
                                                           std::span<const ByteSpan> inputs,
                                                           const DispatchConfig& config) {
-  FELSITE_CHECK(check_host_split(split_runner(core, open, nullptr), program, inputs, config));
+  FELSITE_CHECK(check_host_split(split_runner(open, nullptr), program, inputs, config));
   return start_thread(
       core, open, program.name(), inputs,
-      [&core, open, program, config](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
-                                     const base::StopFlag& stop) {
-        return dispatch_host_split(split_runner(core, open, &stop), program, own, slots, config);
+      [open, program, config](std::span<const ByteSpan> own, std::vector<Bytes>& slots,
+                              const base::StopFlag& stop) {
+        return dispatch_host_split(split_runner(open, &stop), program, own, slots, config);
       });
 }
 
@@ -88,11 +79,11 @@ Result<DispatchTiming> Backend::dispatch_borrowed_into(const ir::Program& progra
                                                        const DispatchConfig& config) {
   auto timing = core_->call("dispatch", [&](const SharedDevice& open) -> Result<DispatchTiming> {
     FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
-    if (!dispatch::is_split(valid, config, open->profile())) {
-      return dispatch::run_once(*core_, open, valid, inputs, outputs, config, nullptr);
+    if (!dispatch::is_host_split(valid, config)) {
+      return dispatch::run_once(open, valid, inputs, outputs, config, nullptr);
     }
-    return dispatch::dispatch_host_split(dispatch::split_runner(*core_, open, nullptr), valid,
-                                         inputs, outputs, config);
+    return dispatch::dispatch_host_split(dispatch::split_runner(open, nullptr), valid, inputs,
+                                         outputs, config);
   });
   if (timing) return timing;
   return std::unexpected(base::with_program(std::move(timing.error()), program.name()));
@@ -104,10 +95,10 @@ Result<std::unique_ptr<PendingDispatch>> Backend::dispatch_borrowed_async(
   auto pending = core_->call(
       "dispatch_async", [&](const SharedDevice& open) -> Result<std::unique_ptr<PendingDispatch>> {
         FELSITE_TRY(const auto valid, dispatch::prepare_program(*open, program, config));
-        if (dispatch::is_split(valid, config, open->profile())) {
+        if (dispatch::is_host_split(valid, config)) {
           return dispatch::start_host_split(*core_, open, valid, inputs, config);
         }
-        FELSITE_TRY(auto started, core_->with_eviction(*open, [&] {
+        FELSITE_TRY(auto started, open->with_eviction([&] {
           return PlainDispatch::start(open, valid, inputs, config,
                                       /*may_borrow=*/false, /*can_try=*/false);
         }));
@@ -129,7 +120,7 @@ Result<std::unique_ptr<CompiledPipeline>> Backend::compile(const ir::Program& pr
           return std::unexpected(std::move(made.error()));
         }
         const bool one_by_one =
-            open->service->runs_in_wait() || dispatch::is_split(valid, config, open->profile());
+            open->service->runs_in_wait() || dispatch::is_host_split(valid, config);
         return dispatch::make_pipeline(*this, core_->link(), open, std::move(owner), program,
                                        config, one_by_one);
       });

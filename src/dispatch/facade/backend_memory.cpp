@@ -76,7 +76,7 @@ Result<std::vector<ResidentHandle>> Backend::allocate_resident_many(
     return std::unexpected(std::move(added.error()));
   };
   return core_->call("allocate_resident", [&](const SharedDevice& open) {
-    return core_->with_eviction(*open, [&] { return allocate(*open); });
+    return open->with_eviction([&] { return allocate(*open); });
   });
 }
 

@@ -24,7 +24,7 @@ Result<void> check_time(const OpenDevice& open,
 // expired timeout, and both come before anything is recorded.
 template <class Resolve>
 Result<std::shared_ptr<Recorded>> take_or_record(
-    BackendCore& core, OpenDevice& open, const ir::Fingerprint& key,
+    OpenDevice& open, const ir::Fingerprint& key,
     const std::optional<std::chrono::nanoseconds>& timeout, Resolve resolve) {
   if (PooledRecording known = open.recordings.take(key); known.recorded != nullptr) {
     auto time = check_time(open, timeout);
@@ -32,7 +32,7 @@ Result<std::shared_ptr<Recorded>> take_or_record(
     open.recordings.release(key, std::move(known));
     return std::unexpected(std::move(time.error()));
   }
-  return core.with_eviction(open, [&]() -> Result<std::shared_ptr<Recorded>> {
+  return open.with_eviction([&]() -> Result<std::shared_ptr<Recorded>> {
     FELSITE_TRY(auto submission, resolve());
     FELSITE_CHECK(check_time(open, timeout));
     return open.record(std::move(submission));
@@ -238,13 +238,13 @@ class Sequence final : public RecordedSequence {
 
 // A submission that was not recorded by the caller: it takes its recording out of the pool, and
 // gives it back.
-Result<SubmissionRun> start_submission(BackendCore& core, const SharedDevice& open,
+Result<SubmissionRun> start_submission(const SharedDevice& open,
                                        const ResidentSubmission& submission,
                                        const SubmissionConfig& config, bool checks_time) {
   const ir::Fingerprint key = key_of(submission, config.label, config.profile || tracing());
   const std::uint64_t removals = open->buffers.removals();
   const auto timeout = checks_time ? config.timeout : std::nullopt;
-  FELSITE_TRY(auto recorded, take_or_record(core, *open, key, timeout,
+  FELSITE_TRY(auto recorded, take_or_record(*open, key, timeout,
                                             [&] { return resolve(*open, submission, config); }));
   std::vector<ByteSpan> uploads;
   for (const ResidentUpload& upload : submission.uploads) uploads.push_back(upload.bytes);
@@ -267,7 +267,7 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
         FELSITE_TRY(const auto grid, read_grid(*open, step, config));
         const ir::Fingerprint key = key_of(step, config, grid, config.profile || tracing());
         const std::uint64_t removals = open->buffers.removals();
-        FELSITE_TRY(auto recorded, take_or_record(core, *open, key, config.timeout, [&] {
+        FELSITE_TRY(auto recorded, take_or_record(*open, key, config.timeout, [&] {
                       return resolve_iterations(*open, step, config, grid);
                     }));
         const std::vector<ByteSpan> lent = lent_bytes({.prefix = {&step, 1}});
@@ -280,6 +280,7 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
         auto ran = started.finish(flag, nullptr, Slots::Own);
         if (!ran) return ran;
         if (!flag.empty()) ran->converged = is_all_zero(flag.front());
+        note_iterations(*ran);
         if (!needs_grid_sync_form(program, config)) count(Counter::IterationsRun);
         return ran;
       });
@@ -295,7 +296,7 @@ Result<DispatchTiming> Backend::submit_resident(const ResidentSubmission& submis
                                                 std::vector<Bytes>& outputs,
                                                 const SubmissionConfig& config) {
   return core_->call("submit_resident", [&](const SharedDevice& open) -> Result<DispatchTiming> {
-    FELSITE_TRY(auto run, dispatch::start_submission(*core_, open, submission, config,
+    FELSITE_TRY(auto run, dispatch::start_submission(open, submission, config,
                                                      /*checks_time=*/true));
     return run.finish(outputs, nullptr, dispatch::Slots::Callers);
   });
@@ -305,9 +306,8 @@ Result<std::unique_ptr<PendingDispatch>> Backend::submit_resident_async(
     const ResidentSubmission& submission, const SubmissionConfig& config) {
   return core_->call("submit_resident_async",
                      [&](const SharedDevice& open) -> Result<std::unique_ptr<PendingDispatch>> {
-                       FELSITE_TRY(auto run,
-                                   dispatch::start_submission(*core_, open, submission, config,
-                                                              /*checks_time=*/false));
+                       FELSITE_TRY(auto run, dispatch::start_submission(open, submission, config,
+                                                                        /*checks_time=*/false));
                        return dispatch::make_pending(*core_, open, {}, std::move(run));
                      });
 }
@@ -316,7 +316,7 @@ Result<std::unique_ptr<RecordedSequence>> Backend::record_resident(
     const ResidentSubmission& submission, const SubmissionConfig& config) {
   return core_->call("record_resident",
                      [&](const SharedDevice& open) -> Result<std::unique_ptr<RecordedSequence>> {
-                       FELSITE_TRY(auto recorded, core_->with_eviction(*open, [&] {
+                       FELSITE_TRY(auto recorded, open->with_eviction([&] {
                          return base::guarded([&]() -> Result<std::shared_ptr<dispatch::Recorded>> {
                            FELSITE_TRY(auto resolved, dispatch::resolve(*open, submission, config));
                            return open->record(std::move(resolved));

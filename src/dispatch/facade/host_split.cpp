@@ -14,6 +14,7 @@
 #include "dispatch/cost/iteration_rule.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/grid_walk.h"
+#include "dispatch/schedule/routing.h"
 #include "dispatch/telemetry/counters.h"
 #include "felsite/grid_sync.h"
 
@@ -50,6 +51,7 @@ class HostSplit {
     FELSITE_TRY(bindings_, plan_inputs(program_, inputs_, config_));
     FELSITE_CHECK(check_result_memory(bindings_, runner_.memory_limit));
     FELSITE_CHECK(check_slots(inputs_, outputs));
+    FELSITE_CHECK(route_on_any_grid(program_, config_, runner_.device));
     bind_live();
     return find_grid();
   }
@@ -120,7 +122,8 @@ class HostSplit {
       return id == rule_.flag ? ByteSpan{} : live_[id].bytes();
     };
     FELSITE_TRY(grid_, plan_grid(program_, bindings_, config_, indirect_grid(program_, contents)));
-    const std::uint32_t fit = spill_words_that_fit(program_, grid_, runner_.binding_limit);
+    const std::uint32_t fit =
+        spill_words_that_fit(program_, grid_, runner_.device.max_storage_buffer_bytes);
     const std::uint32_t wanted = fit == 0 ? plan_.spill_words : std::min(fit, plan_.spill_words);
     if (wanted != plan_.words_per_spill) {
       words_per_spill_ = fit;
@@ -133,7 +136,7 @@ class HostSplit {
   Result<void> size_added() {
     FELSITE_TRY(sizes_,
                 size_split({.plan = plan_, .bindings = bindings_, .compares = rule_.compares},
-                           grid_, {runner_.memory_limit, runner_.binding_limit}));
+                           grid_, {runner_.memory_limit, runner_.device.max_storage_buffer_bytes}));
     return {};
   }
 

@@ -18,8 +18,8 @@ struct SegmentRunner {
   std::function<Result<DispatchTiming>(const ir::Program& program, std::span<const ByteSpan> inputs,
                                        std::vector<Bytes>& outputs, const DispatchConfig& config)>
       run;
-  std::uint64_t memory_limit = 0;   // bytes of host memory for the whole split
-  std::uint64_t binding_limit = 0;  // bytes of one buffer
+  const DeviceProfile& device;
+  std::uint64_t memory_limit = 0;  // bytes of host memory for the whole split
   // Another thread may set it, which ends the split at the next segment.
   const base::StopFlag* stop = nullptr;
 };

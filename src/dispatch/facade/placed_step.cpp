@@ -70,6 +70,7 @@ Result<PlacedStep> place_step(OpenDevice& open, const ResidentStep& step,
   FELSITE_TRY(const auto grid, plan_grid(program, placed.bindings, config,
                                          indirect ? std::optional(Extent3{}) : std::nullopt));
   if (!indirect) placed.grid = grid;
+  placed.host_reads_grid = indirect && needs_known_grid(program) && !open.profile().grid_sync;
   placed.memory.resize(program.buffers().size());
   const std::vector<ir::BufferId> order = resource_order(program);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -109,11 +110,11 @@ Result<Schedule> schedule_of(const PlacedStep& step, const MemoryFacts& memory,
                         .config = step.config,
                         .counts = counts,
                         .bytes = memory.bytes,
-                        .contents = memory.contents,
                         .places = memory.places,
                         .grid = step.grid,
                         .fresh_outputs = memory.fresh_outputs,
                         .can_try = memory.can_try,
+                        .route = memory.route,
                         .name = step.name},
                        device);
 }

@@ -25,8 +25,8 @@ struct MemoryFacts {
   std::vector<std::uint64_t> bytes{};  // by BufferId; 0 for workgroup memory
   std::vector<RangePlace> places{};    // as ScheduleRequest has them
   bool fresh_outputs = false;
-  bool can_try = false;              // RouteFacts::can_try
-  std::vector<ByteSpan> contents{};  // as RouteFacts has them
+  bool can_try = false;                // RouteFacts::can_try
+  std::optional<RouteChoice> route{};  // as ScheduleRequest has it
 };
 // Of a step that is placed.
 MemoryFacts facts_of(const PlacedStep& step, const DeviceProfile& device);

@@ -5,6 +5,8 @@
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/cost/iteration_rule.h"
+#include "dispatch/facade/resident_submission.h"
+#include "dispatch/schedule/grid.h"
 #include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 
@@ -38,18 +40,30 @@ Result<PlainDispatch> PlainDispatch::start(std::shared_ptr<OpenDevice> open,
   };
   FELSITE_TRY(const auto grid, plan_grid(step.program, step.bindings, config,
                                          indirect_grid(step.program, contents)));
-  if (!made.open_->profile().grid_sync) step.grid = grid;
+  made.place_grid(grid);
   FELSITE_CHECK(made.choose_form(inputs));
   if (!base::check_timeout(config.timeout)) {
     FELSITE_CHECK(made.make_schedule());
-    made.contents_.clear();
     return made;  // nothing starts, and `finish` says why
   }
   // After a timeout the kernel goes on reading, while the caller may have freed what it reads.
   const bool ends_with_wait = made.open_->service->runs_in_wait();
   FELSITE_CHECK(made.bind(inputs, may_borrow && (ends_with_wait || !config.timeout)));
-  made.contents_.clear();
   return made;
+}
+
+// The host knows the grid that comes first. Later iterations may have others, which the device
+// reads if it can: it takes no grid in parts.
+void PlainDispatch::place_grid(const Extent3& first) {
+  PlacedStep& step = program_.step;
+  const DeviceProfile& device = open_->profile();
+  if (device.grid_sync) return;
+  if (!changes_own_grid(step.program, step.config)) {
+    step.grid = first;
+    return;
+  }
+  step.host_reads_grid =
+      needs_known_grid(step.program) || !fits_one_dispatch(first, device.workgroups_per_dispatch);
 }
 
 // What was recorded for one form is not run for the other: so the form is part of the key, where
@@ -61,13 +75,14 @@ Result<void> PlainDispatch::choose_form(std::span<const ByteSpan> inputs) {
     return {};
   const std::vector<BoundBuffer>& buffers = program_.step.bindings.buffers;
   std::vector<std::uint64_t> lengths;
+  std::vector<ByteSpan> contents;
   for (ir::BufferId id = 0; id < buffers.size(); ++id) {
     lengths.push_back(buffers[id].count);
-    contents_.push_back(has_input(id) ? inputs[buffers[id].input] : ByteSpan{});
+    contents.push_back(has_input(id) ? inputs[buffers[id].input] : ByteSpan{});
   }
   FELSITE_TRY(by_contents_,
               choose_route(program_.step.program, program_.step.config, *program_.step.grid, device,
-                           {.lengths = lengths, .contents = contents_, .can_try = can_try_}));
+                           {.lengths = lengths, .contents = contents, .can_try = can_try_}));
   return {};
 }
 
@@ -84,7 +99,8 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
   // All that the schedule depends on.
   key.add(static_cast<std::uint64_t>(config.grid_sync)).add(can_try_ ? 1 : 0);
   key.add(config.cooperative ? 1 : 0);
-  key.add(static_cast<std::uint64_t>(by_contents_.route));
+  key.add(static_cast<std::uint64_t>(by_contents_.value_or(RouteChoice{}).route));
+  key.add(program_.step.host_reads_grid ? 1 : 0);
   key.add(config.fixpoint_iterations.value_or(1));
   key.add(static_cast<std::uint64_t>(config.convergence.kind));
   for (const std::uint32_t extent :
@@ -135,7 +151,13 @@ Result<void> PlainDispatch::bind(std::span<const ByteSpan> inputs, bool may_borr
 }
 
 Result<void> PlainDispatch::make_schedule() {
-  MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_, .contents = contents_};
+  if (program_.step.host_reads_grid) {
+    FELSITE_TRY(auto route,
+                route_on_any_grid(program_.step.program, program_.step.config, open_->profile()));
+    if (route) program_.schedule.route = *std::move(route);
+    return check_late(program_.step);
+  }
+  MemoryFacts memory{.fresh_outputs = true, .can_try = can_try_, .route = by_contents_};
   for (const BoundBuffer& buffer : program_.step.bindings.buffers) {
     memory.bytes.push_back(buffer.role == ir::Role::Shared ? 0 : buffer.bytes);
   }
@@ -155,11 +177,12 @@ std::vector<CompiledKernel::Use> PlainDispatch::bound_buffers() const {
 
 Result<std::shared_ptr<Recorded>> PlainDispatch::record(std::span<const ByteSpan> inputs,
                                                         bool may_borrow) {
+  const bool one_by_one = program_.step.host_reads_grid;
   FELSITE_CHECK(make_schedule());
-  FELSITE_CHECK(compile_kernels(*open_, program_));
+  if (!one_by_one) FELSITE_CHECK(compile_kernels(*open_, program_));
   bound_ = bound_buffers();
   Submission submission{.name = program_.step.name,
-                        .is_alone = true,
+                        .is_alone = !one_by_one,  // its stages use the same memory
                         .is_measured = program_.step.config.profile || tracing()};
   program_.step.memory.resize(program_.step.bindings.buffers.size());
   is_pooled_ = true;
@@ -167,7 +190,11 @@ Result<std::shared_ptr<Recorded>> PlainDispatch::record(std::span<const ByteSpan
   for (const auto [id, is_written] : bound_) {
     FELSITE_CHECK(place(id, is_written, inputs, may_borrow, submission));
   }
-  add_to(submission, program_, open_->profile());
+  if (one_by_one) {
+    FELSITE_CHECK(add_iterations(*open_, submission, program_.step));
+  } else {
+    add_to(submission, program_, open_->profile());
+  }
   return open_->record(std::move(submission));
 }
 
@@ -238,6 +265,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   recorded_.reset();
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
+  note_iterations(*timing);
   if (!needs_grid_sync_form(program_.step.program, program_.step.config)) {
     count(Counter::IterationsRun, timing->iterations_run);
   }

@@ -28,6 +28,7 @@ class PlainDispatch {
  private:
   PlainDispatch(std::shared_ptr<OpenDevice> open, PlacedStep step, bool can_try)
       : open_(std::move(open)), program_{.step = std::move(step)}, can_try_(can_try) {}
+  void place_grid(const Extent3& first);
   Result<void> choose_form(std::span<const ByteSpan> inputs);
   Result<void> bind(std::span<const ByteSpan> inputs, bool may_borrow);
   Result<void> make_schedule();
@@ -43,9 +44,7 @@ class PlainDispatch {
   OneProgram program_;
   const bool can_try_;
   std::optional<ir::BufferId> flag_;
-  // Only while it starts, and only where the form depends on them: the inputs by BufferId.
-  std::vector<ByteSpan> contents_;
-  RouteChoice by_contents_;  // the form, in that case
+  std::optional<RouteChoice> by_contents_;  // the form, where it depends on the inputs
   ir::Fingerprint key_{};
   bool is_pooled_ = true;       // false if it uses the caller's memory
   std::vector<bool> borrowed_;  // by BufferId: whether it is the caller's memory

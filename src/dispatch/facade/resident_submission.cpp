@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/errors.h"
 #include "base/guarded.h"
@@ -16,6 +17,18 @@
 
 namespace felsite::dispatch {
 namespace {
+
+// Where the grid is read from.
+ir::BufferId grid_buffer(const ir::Program& program) {
+  return program.node(program.entry().begin).ref;
+}
+
+// The beginning of that buffer, as far as the grid's words reach.
+MemoryRange grid_words(const ir::Program& program, MemoryRange range) {
+  const std::uint64_t most = (std::uint64_t{program.node(program.entry().begin).extra} + 3) * 4;
+  range.bytes = std::min(range.bytes, most);
+  return range;
+}
 
 bool overlap(const MemoryRange& a, const MemoryRange& b) {
   return a.memory == b.memory &&
@@ -80,6 +93,30 @@ class Resolver {
     return {};
   }
 
+  Result<void> add_iterations(PlacedStep step) {
+    const IterationRule rule = iteration_rule(step.program, step.config);
+    PlacedBlock& block = out_.blocks.emplace_back();
+    block.repeat.bound = rule.bound;
+    if (rule.converges) {
+      using Kind = BlockRepeat::Kind;
+      block.repeat.kind = rule.flag ? Kind::UntilFlag : Kind::UntilUnchanged;
+      if (rule.flag) block.flag = step.memory[*rule.flag];
+    }
+    step.config = one_iteration(std::move(step.config));
+    step.host_reads_grid = true;
+    FELSITE_CHECK(add_placed(std::move(step), block));
+    ++out_.step_count;
+    return finish();
+  }
+
+  // One step whose grid the host has read.
+  Result<void> add_once(PlacedStep step) {
+    out_.step_count = step.caller_step + 1;
+    PlacedBlock& block = out_.blocks.emplace_back();
+    FELSITE_CHECK(add_placed(std::move(step), block));
+    return finish();
+  }
+
   // Decides how all of it runs, and compiles what that takes.
   Result<void> finish() {
     for (const PlacedBlock& block : out_.blocks) {
@@ -103,13 +140,24 @@ class Resolver {
   Result<void> add_step(const ResidentStep& step, PlacedBlock& block, bool is_only) {
     FELSITE_TRY(auto placed, place_step(open_, step, config_of(step)));
     placed.caller_step = out_.step_count;
+    const bool is_repeated = block.repeat.converges() || block.repeat.bound > 1;
+    if (placed.host_reads_grid && is_repeated) placed.config = one_iteration(placed.config);
     if (is_only && block.repeat.kind == BlockRepeat::Kind::UntilUnchanged &&
         reports_changes(placed, open_.profile())) {
       placed.config.fixpoint_iterations = block.repeat.bound;
       placed.config.grid_sync = GridSync::Resident;
     }
-    FELSITE_TRY(auto schedule,
-                schedule_of(placed, facts_of(placed, open_.profile()), open_.profile()));
+    return add_placed(std::move(placed), block);
+  }
+
+  Result<void> add_placed(PlacedStep placed, PlacedBlock& block) {
+    Schedule schedule;
+    if (placed.host_reads_grid) {
+      FELSITE_CHECK(check_late(placed));
+    } else {
+      FELSITE_TRY(schedule,
+                  schedule_of(placed, facts_of(placed, open_.profile()), open_.profile()));
+    }
     schedules_.push_back(std::move(schedule));
     block.steps.push_back(std::move(placed));
     return {};
@@ -187,8 +235,13 @@ class Resolver {
         SubmittedStep& made = block.steps.emplace_back(std::move(schedules_[step++]));
         made.caller_step = one.caller_step;
         if (iterates(placed)) made.iterates_block = static_cast<std::uint32_t>(blocks.size() - 1);
+        made.is_late = one.host_reads_grid;
         for (const MemoryRange& range : one.memory) {
           made.memory.push_back(ref_of(bound_memory(range, open_.profile())));
+        }
+        if (!made.is_late) continue;
+        for (const ir::BufferId id : changed_buffers(one.program)) {
+          made.changed.push_back(made.memory[id]);
         }
       }
     }
@@ -211,8 +264,36 @@ class Resolver {
     for (PlacedStage& stage : out_.stages) {
       const auto count = static_cast<std::ptrdiff_t>(stage.stage.memory_count);
       stage.memory.assign(memory_.begin(), memory_.begin() + count);
+      if (stage.stage.late_step) stage.late = late_stage(*stage.stage.late_step);
     }
     return {};
+  }
+
+  LateStage late_stage(std::uint32_t caller_step) const {
+    auto steps = out_.blocks | std::views::transform(&PlacedBlock::steps) | std::views::join;
+    const PlacedStep& step = *std::ranges::find(steps, caller_step, &PlacedStep::caller_step);
+    const auto record = [&open = open_, name = out_.name, measured = out_.is_measured,
+                         step](ByteSpan words) {
+      auto made = open.with_eviction([&] {
+        return base::guarded([&] { return record_late(open, name, measured, step, words); });
+      });
+      if (made) return made;
+      return Result<std::shared_ptr<Recorded>>(std::unexpected(
+          base::with_step(std::move(made.error()), step.caller_step, step.program.name())));
+    };
+    return {grid_words(step.program, step.memory[grid_buffer(step.program)]), record};
+  }
+
+  static Result<std::shared_ptr<Recorded>> record_late(OpenDevice& open, const std::string& name,
+                                                       bool measured, PlacedStep step,
+                                                       ByteSpan words) {
+    const auto contents = [&](ir::BufferId) { return words; };
+    FELSITE_TRY(step.grid, plan_grid(step.program, step.bindings, step.config,
+                                     indirect_grid(step.program, contents)));
+    step.host_reads_grid = false;
+    Submission one{.name = name, .is_measured = measured};
+    FELSITE_CHECK(Resolver(open, one).add_once(std::move(step)));
+    return open.record(std::move(one));
   }
 
   // Of the step that the program in the error's context belongs to.
@@ -283,16 +364,35 @@ Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submissio
   return resolved;
 }
 
+Result<void> check_late(const PlacedStep& step) {
+  if (!needs_known_grid(step.program)) return {};
+  FELSITE_CHECK(plan_grid_sync(step.program, {}));
+  return {};
+}
+
+Result<void> add_iterations(OpenDevice& open, Submission& submission, PlacedStep step) {
+  return Resolver(open, submission).add_iterations(std::move(step));
+}
+
+void note_iterations(DispatchTiming& timing) {
+  if (timing.blocks.empty()) return;
+  timing.iterations_run = timing.blocks.front().iterations_run;
+  timing.converged = timing.blocks.front().converged;
+  timing.blocks.clear();
+}
+
 Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step,
                                          const DispatchConfig& config) {
-  const ir::Facts& facts = step.program.facts();
-  const bool is_cut = facts.has_grid_sync || facts.has_collectives;
-  if (!facts.has_indirect_dispatch || !is_cut || open.profile().grid_sync) return std::nullopt;
+  const bool is_indirect = step.program.facts().has_indirect_dispatch;
+  if (!is_indirect || !needs_known_grid(step.program) || open.profile().grid_sync) {
+    return std::nullopt;
+  }
   // Only of a valid program it is known where the statement stands.
   FELSITE_TRY(const auto program, prepare_program(open, step.program, config));
-  const ir::BufferId words = program.node(program.entry().begin).ref;
+  if (changes_own_grid(program, config)) return std::nullopt;
   const std::vector<ir::BufferId> order = resource_order(program);
-  const auto place = static_cast<std::size_t>(std::ranges::find(order, words) - order.begin());
+  const auto place =
+      static_cast<std::size_t>(std::ranges::find(order, grid_buffer(program)) - order.begin());
   if (place >= step.resources.size()) return std::nullopt;  // found and refused later
   const ResidentResource& resource = step.resources[place];
   Bytes bytes;
@@ -301,9 +401,9 @@ Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& s
   } else {
     FELSITE_TRY(auto buffer, open.buffers.find(resource.buffer));
     FELSITE_TRY(const auto range, resolve_range(resource.offset, resource.length, buffer->bytes()));
-    const std::uint64_t most = (std::uint64_t{program.node(program.entry().begin).extra} + 3) * 4;
-    bytes.resize(std::min(range.length, most));
-    const ReadRange read{{std::move(buffer), range.offset, bytes.size()}, bytes};
+    auto words = grid_words(program, {std::move(buffer), range.offset, range.length});
+    bytes.resize(words.bytes);
+    const ReadRange read{std::move(words), bytes};
     FELSITE_CHECK(open.service->read({&read, 1}));
   }
   return indirect_grid(program, [&](ir::BufferId) { return ByteSpan(bytes); });
@@ -315,6 +415,14 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
   Submission resolved{.name = name_of(step), .is_measured = config.profile || tracing()};
   FELSITE_TRY(auto placed, place_step(open, step, config));
   if (grid) placed.grid = grid;
+  if (placed.host_reads_grid && changes_own_grid(placed.program, config)) {
+    FELSITE_TRY(const auto route, route_on_any_grid(placed.program, config, open.profile()));
+    if (route->route == Route::HostSplit) {
+      return std::unexpected(host_split_on_resident(placed.program));
+    }
+    FELSITE_CHECK(add_iterations(open, resolved, std::move(placed)));
+    return resolved;
+  }
   OneProgram program{std::move(placed)};
   FELSITE_TRY(program.schedule,
               schedule_of(program.step, facts_of(program.step, open.profile()), open.profile()));

@@ -15,8 +15,16 @@ Result<Submission> resolve(OpenDevice& open, const ResidentSubmission& submissio
 Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step,
                                       const DispatchConfig& config,
                                       const std::optional<Extent3>& grid);
-// The grid that a program with grid barriers reads from a resource; absent for other programs. Its
-// segments need to know it, so the host waits for what was submitted before.
+// Adds a placed program whose iterations the host starts one by one, because it has to read the
+// grid of each.
+Result<void> add_iterations(OpenDevice& open, Submission& submission, PlacedStep step);
+// After a run: what these iterations did, as those of one program are reported.
+void note_iterations(DispatchTiming& timing);
+// What a step is refused for whatever its grid is.
+Result<void> check_late(const PlacedStep& step);
+// The grid that a program with grid barriers reads from a resource; absent for other programs, and
+// where each iteration has its own. Its segments need to know it, so the host waits for what was
+// submitted before.
 Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step,
                                          const DispatchConfig& config);
 Result<std::vector<MemoryRange>> resolve_uploads(OpenDevice& open,

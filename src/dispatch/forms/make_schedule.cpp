@@ -38,17 +38,14 @@ Result<void> write_form(ScheduleWriter& writer) {
 
 // What has no grid barriers can have a grid that the device reads.
 Result<RouteChoice> route_of(const ScheduleRequest& request, const DeviceProfile& device) {
+  if (request.route) return *request.route;
   if (request.grid) {
-    return choose_route(
-        request.program, request.config, *request.grid, device,
-        {.lengths = request.counts, .contents = request.contents, .can_try = request.can_try});
+    return choose_route(request.program, request.config, *request.grid, device,
+                        {.lengths = request.counts, .can_try = request.can_try});
   }
   FELSITE_TRY(auto known, route_on_any_grid(request.program, request.config, device));
-  if (known && known->route != Route::Resident && known->route != Route::OneWorkgroup) {
-    return *std::move(known);
-  }
-  const ir::Facts& facts = request.program.facts();
-  const bool is_cut = facts.has_grid_sync || facts.has_collectives;
+  const bool is_cut = needs_known_grid(request.program);
+  if (known && (!is_cut || known->route != Route::Resident)) return *std::move(known);
   if (!is_cut && request.config.grid_sync != GridSync::OneWorkgroup) {
     return RouteChoice{Route::Resident, "The device reads the grid of each iteration."};
   }
@@ -72,9 +69,11 @@ Result<void> check_memory(const Schedule& schedule, const ScheduleRequest& reque
                    request.program.name());
 }
 
-Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& device) {
+Result<Schedule> make(ScheduleRequest request, const DeviceProfile& device) {
   FELSITE_CHECK(check_config(request.program, request.config));
   if (request.grid) FELSITE_CHECK(check_grid_size(request.program, *request.grid));
+  // What is known is the grid of the first one.
+  if (changes_own_grid(request.program, request.config)) request.grid.reset();
   FELSITE_TRY(auto route, route_of(request, device));
   ScheduleWriter writer(request, device, std::move(route));
   switch (writer.out().route.route) {
@@ -96,8 +95,11 @@ Result<Schedule> make(const ScheduleRequest& request, const DeviceProfile& devic
 // What can be compiled before the inputs are known: of a program with grid barriers or iterations
 // the kernels depend on the grid.
 Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& program,
-                                                  const DispatchConfig& config,
+                                                  const DispatchConfig& given,
                                                   const DeviceProfile& device) {
+  FELSITE_TRY(const auto any_grid, route_on_any_grid(program, given, device));
+  const bool has_own_grids = changes_own_grid(program, given) && !is_host_split(program, given);
+  const DispatchConfig config = has_own_grids ? one_iteration(given) : given;
   const std::vector<std::uint64_t> unknown(program.buffers().size());
   ScheduleRequest request{.program = program,
                           .config = config,
@@ -114,6 +116,8 @@ Result<std::vector<ScheduledKernel>> make_kernels(const ir::ValidProgram& progra
     if (config.grid_sync == GridSync::OneWorkgroup) any_form.grid_sync = GridSync::Resident;
   }
   FELSITE_TRY(auto route, choose_route(program, any_form, *request.grid, device));
+  // A kernel of its own checks a grid that the device reads.
+  if (has_own_grids && !needs_known_grid(program)) request.grid.reset();
   ScheduleWriter writer(request, device, route);
   const bool knows_grid = config.grid_override.has_value();
   if (route.route == Route::Plain) {

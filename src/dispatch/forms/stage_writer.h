@@ -77,9 +77,10 @@ class StageWriter : public StepWriter {
     std::uint32_t first_kernel_ = 0;
   };
 
-  SubmissionStage finish() { return {take(), memory_count_, std::move(outcomes)}; }
+  SubmissionStage finish() { return {take(), late_step, memory_count_, std::move(outcomes)}; }
   bool is_empty() { return out().prefix.empty() && out().repeated.empty(); }
 
+  std::optional<std::uint32_t> late_step;
   std::vector<BlockOutcome> outcomes;
 
  private:

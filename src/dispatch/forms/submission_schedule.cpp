@@ -16,6 +16,7 @@ namespace {
 bool has_own_iterations(const SubmittedStep& step) {
   return step.schedule.watch || step.iterates_block;
 }
+bool ends_stage(const SubmittedStep& step) { return has_own_iterations(step) || step.is_late; }
 
 void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {
   std::ranges::move(from, std::back_inserter(to));
@@ -25,6 +26,10 @@ void append(std::vector<ScheduledStep>& to, std::vector<ScheduledStep> from) {
 std::vector<BufferRef> changed_memory(const SubmittedBlock& block) {
   std::vector<BufferRef> changed;
   for (const SubmittedStep& step : block.steps) {
+    for (const BufferRef& whole : step.changed) {
+      if (whole.bytes != 0)
+        changed.push_back({whole.buffer, whole.offset, base::align_up(whole.bytes, 4)});
+    }
     const SequencePlan plan = sequence_of(step.schedule);
     for (const auto* steps : {&plan.prologue, &plan.block}) {
       for (const PlannedStep& planned : *steps) {
@@ -85,7 +90,7 @@ class Submissions {
     if (block.steps.empty() || block.repeat.bound == 0) return {};
     zeros_.reset();
     flag_copy_.reset();
-    if (std::ranges::any_of(block.steps, has_own_iterations)) return add_with_walks(block, number);
+    if (std::ranges::any_of(block.steps, ends_stage)) return add_with_host(block, number);
     if (block.repeat.converges()) return add_converging(block, number);
     if (block.repeat.bound == 1) {
       add_to_prefix(block.steps);
@@ -99,7 +104,9 @@ class Submissions {
 
   SubmissionSchedule finish(bool reads) {
     const bool repeats = !made_.loops.empty() && made_.loops.back().end == made_.stages.size();
-    if (!stage_->is_empty() || made_.stages.empty() || (reads && repeats)) next_stage();
+    const bool is_read =
+        !made_.stages.empty() && (made_.stages.back().late_step || (reads && repeats));
+    if (!stage_->is_empty() || made_.stages.empty() || is_read) next_stage();
     return std::move(made_);
   }
 
@@ -147,9 +154,17 @@ class Submissions {
     }
   }
 
+  void add_late(const SubmittedStep& step) {
+    if (!stage_->is_empty() || made_.stages.empty()) next_stage();
+    stage_->late_step = step.caller_step;
+    next_stage();
+  }
+
   void add_steps(std::span<SubmittedStep> steps) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (has_own_iterations(steps[i])) {
+      if (steps[i].is_late) {
+        add_late(steps[i]);
+      } else if (has_own_iterations(steps[i])) {
         add_walk(steps[i]);
       } else {
         add_to_prefix(steps.subspan(i, 1));
@@ -157,7 +172,7 @@ class Submissions {
     }
   }
 
-  Result<void> add_with_walks(SubmittedBlock& block, std::uint32_t number) {
+  Result<void> add_with_host(SubmittedBlock& block, std::uint32_t number) {
     if (block.repeat.bound == 1 && !block.repeat.converges()) {
       add_steps(block.steps);
       return {};

@@ -25,6 +25,9 @@ struct SubmittedStep {
   std::uint32_t caller_step = 0;
   // It is all of this block, whose iterations are in its schedule.
   std::optional<std::uint32_t> iterates_block{};
+  // It gets a stage of its own, whose schedule is made when its turn comes.
+  bool is_late = false;
+  std::vector<BufferRef> changed{};  // the memory that such a step may change
 };
 
 struct SubmittedBlock {
@@ -43,6 +46,8 @@ struct BlockOutcome {
 // A schedule whose first buffers are the memory of the submission, in all stages.
 struct SubmissionStage {
   Schedule schedule{};
+  std::optional<std::uint32_t>
+      late_step{};               // by number; the schedule is empty. Never the first or last
   std::size_t memory_count = 0;  // of the submission's memory, with what is shared, so far
   std::vector<BlockOutcome> outcomes{};
 };

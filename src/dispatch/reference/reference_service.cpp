@@ -51,6 +51,7 @@ DeviceProfile profile_of(const ReferenceOptions& options) {
   profile.async_compute = true;
   profile.indirect_dispatch = true;
   profile.grid_sync = true;
+  profile.allows_host_grid_sync_split = true;
   profile.resident_dispatch = true;
   profile.max_workgroup_size.fill(ir::kMaxWorkgroupInvocations);
   profile.max_workgroup_count.fill(UINT32_MAX);

@@ -75,7 +75,9 @@ Result<void> check_indirect_gate(std::span<const std::uint32_t> words, std::uint
           fmt::format("The program's IndirectDispatch reads a grid of {} x {} x {} workgroups, "
                       "which is more than the device takes.",
                       asked[0], asked[1], asked[2]),
-          "compute a smaller grid, or give the grid with the dispatch: it is then split.", {}),
+          "compute a smaller grid, or let the host know it: given with the dispatch, or in the "
+          "host split, it runs in parts.",
+          {}),
       device.name);
   error.context.step = caller_step;
   return std::unexpected(base::with_amounts(std::move(error), std::ranges::max(asked),

@@ -30,13 +30,6 @@ bool has_many_barriers(const ir::Program& program) {
   return std::ranges::count_if(nodes, ir::is_grid_sync) > kMaxBarriersInKernel;
 }
 
-// The program reads its grid from a buffer that it may change.
-bool changes_own_grid(const ir::Program& program) {
-  if (!program.facts().has_indirect_dispatch) return false;
-  const ir::BufferId words = program.node(program.entry().begin).ref;
-  const ir::Effects effects = ir::effects_of(program, program.entry());
-  return std::ranges::binary_search(effects.writes, words) ||
-         std::ranges::binary_search(effects.atomics, words);
 }
 
 // Why the whole grid cannot be one workgroup; empty if it can.
@@ -173,11 +166,26 @@ bool route_depends_on_contents(const ir::Program& program, const DispatchConfig&
                              [&](const ir::Expr& expr) { return is_fixed_input(program, expr); });
 }
 
+bool needs_known_grid(const ir::Program& program) {
+  return program.facts().has_grid_sync || program.facts().has_collectives;
+}
+
+bool changes_own_grid(const ir::Program& program, const DispatchConfig& config) {
+  if (!is_repeated(config) || !program.facts().has_indirect_dispatch) return false;
+  return std::ranges::binary_search(changed_buffers(program),
+                                    program.node(program.entry().begin).ref);
+}
+
+DispatchConfig one_iteration(DispatchConfig config) {
+  config.fixpoint_iterations.reset();
+  config.convergence = {};
+  // One kernel for the whole grid would be another one for each grid.
+  config.grid_sync = GridSync::Resident;
+  return config;
+}
+
 bool is_host_split(const ir::Program& program, const DispatchConfig& config) {
-  if (!needs_grid_sync_form(program, config) || config.cooperative) return false;
-  if (config.grid_sync == GridSync::HostSplit) return true;
-  return config.grid_sync == GridSync::Automatic && is_repeated(config) &&
-         changes_own_grid(program);
+  return needs_grid_sync_form(program, config) && config.grid_sync == GridSync::HostSplit;
 }
 
 Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
@@ -193,16 +201,30 @@ Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
     return RouteChoice{Route::Plain, "There is one iteration without a grid barrier."};
   }
   const GridSync asked = config.grid_sync;
-  if (asked == GridSync::HostSplit) return RouteChoice{Route::HostSplit, "It was asked for."};
+  if (asked == GridSync::HostSplit) {
+    if (device.allows_host_grid_sync_split) {
+      return RouteChoice{Route::HostSplit, "It was asked for."};
+    }
+    return std::unexpected(unsupported("This backend does not allow the host split.",
+                                       "leave the form to the backend.", program.name()));
+  }
   if (device.grid_sync) {
     if (asked == GridSync::Automatic) {
       return RouteChoice{Route::Native, "The backend has native grid barriers."};
     }
     return std::unexpected(
-        unsupported("This backend has native grid barriers; the host split is its only other form.",
-                    "ask for the host split, or for none.", program.name()));
+        unsupported("This backend has native grid barriers, and no other form on the device.",
+                    "leave the form to the backend.", program.name()));
   }
-  return std::nullopt;
+  if (!changes_own_grid(program, config)) return std::nullopt;
+  if (asked == GridSync::OneWorkgroup) {
+    return std::unexpected(unsupported(
+        "Each iteration has a grid of its own, which may be too large for one workgroup.",
+        "ask for the resident form, or leave the form to the backend.", program.name()));
+  }
+  return RouteChoice{Route::Resident,
+                     fmt::format("Each iteration has a grid of its own, which the {} reads.",
+                                 needs_known_grid(program) ? "host" : "device")};
 }
 
 Result<RouteChoice> choose_route(const ir::ValidProgram& program, const DispatchConfig& config,
@@ -211,15 +233,6 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
   FELSITE_TRY(auto decided, route_on_any_grid(program, config, device));
   if (decided) return *std::move(decided);
   const GridSync asked = config.grid_sync;
-  if (is_repeated(config) && changes_own_grid(program)) {
-    if (asked != GridSync::Automatic) {
-      return std::unexpected(unsupported(
-          "The program changes the buffer that its grid is read from in each iteration.",
-          "ask for the host split, or leave the form to the backend.", program.name()));
-    }
-    return RouteChoice{Route::HostSplit,
-                       "Each iteration reads its grid from a buffer that the program changes."};
-  }
   if (asked == GridSync::Resident) return RouteChoice{Route::Resident, "It was asked for."};
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {
     return RouteChoice{Route::Resident,

@@ -47,7 +47,7 @@ Result<RouteChoice> choose_route(const ir::ValidProgram& program, const Dispatch
                                  const Extent3& grid, const DeviceProfile& device,
                                  const RouteFacts& facts = {});
 
-// The choices that depend on neither the grid nor the program's statements; none where those count.
+// The choices that do not depend on the grid; none where it counts.
 Result<std::optional<RouteChoice>> route_on_any_grid(const ir::Program& program,
                                                      const DispatchConfig& config,
                                                      const DeviceProfile& device);
@@ -63,7 +63,18 @@ bool needs_grid_sync_form(const ir::Program& program, const DispatchConfig& conf
 // invocations compare values, which requires that equal values are equal bytes.
 bool kernel_sees_changes(const ir::Program& program, const GridSyncOptions& options);
 
-// The host runs the segments: it was asked for, or is the only possible form.
+// Its segments, and what is kept between them, depend on the grid. Other programs also run on a
+// grid that only the device knows.
+bool needs_known_grid(const ir::Program& program);
+
+// Each of several iterations has a grid of its own: the program may change the buffer that it reads
+// its grid from.
+bool changes_own_grid(const ir::Program& program, const DispatchConfig& config);
+
+// Of iterations that the host starts one by one, because it has to read the grid of each.
+DispatchConfig one_iteration(DispatchConfig config);
+
+// The host runs the segments, if the route allows it.
 bool is_host_split(const ir::Program& program, const DispatchConfig& config);
 
 }  // namespace felsite::dispatch

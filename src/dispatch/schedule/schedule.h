@@ -144,13 +144,13 @@ struct ScheduleRequest {
   const DispatchConfig& config;
   std::span<const std::uint64_t> counts;  // elements by BufferId
   std::span<const std::uint64_t> bytes;   // by BufferId; 0 for workgroup memory
-  std::span<const ByteSpan> contents{};   // RouteFacts::contents: only the form depends on them
   std::span<const RangePlace> places{};   // by BufferId; empty: the bound memory is the range
   // Absent: the device reads it from the buffer that the program's IndirectDispatch names.
   std::optional<Extent3> grid{};
-  bool fresh_outputs = false;  // they are zeroed before the run
-  bool can_try = true;         // RouteFacts::can_try
-  std::string name;            // of the steps
+  bool fresh_outputs = false;          // they are zeroed before the run
+  bool can_try = true;                 // RouteFacts::can_try
+  std::optional<RouteChoice> route{};  // if it was chosen already
+  std::string name;                    // of the steps
 };
 
 // The one place that decides what runs: the form, its gates, its iterations, its spills and how

@@ -45,6 +45,17 @@ class OpenDevice {
   // The error with the device in its context.
   Error noted(Error error) const;
 
+  // Frees what recordings and static uploads take that nobody uses. The backend sets it.
+  std::function<void()> free_caches;
+  // Calls `make` again after that if the device is out of memory.
+  template <class Make>
+  auto with_eviction(Make make) -> decltype(make()) {
+    auto made = make();
+    if (made || made.error().code != ErrorCode::DeviceOutOfMemory) return made;
+    free_caches();
+    return make();
+  }
+
   Result<std::shared_ptr<Recorded>> record(Submission submission);
   // Drops the recordings that use a freed buffer.
   void drop_users(const Allocation& memory);
