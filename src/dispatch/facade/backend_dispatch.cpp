@@ -136,7 +136,7 @@ Result<bool> Backend::cooperative_grid_sync_fits(const ir::Program& program,
         FELSITE_CHECK(dispatch::check_without_inputs(valid, config));
         if (!open->profile().grid_sync) return false;
         FELSITE_CHECK(dispatch::route_on_any_grid(valid, config, open->profile()));
-        if (dispatch::is_split(valid, config, open->profile())) return false;
+        if (dispatch::is_host_split(valid, config)) return false;
         return !config.grid_override || open->service->keeps_grid(valid, *config.grid_override);
       });
   if (fits) return fits;

@@ -30,8 +30,6 @@ bool has_many_barriers(const ir::Program& program) {
   return std::ranges::count_if(nodes, ir::is_grid_sync) > kMaxBarriersInKernel;
 }
 
-}
-
 // Why the whole grid cannot be one workgroup; empty if it can.
 std::string too_much_for_one_workgroup(const ir::Program& program, const Extent3& grid,
                                        const DeviceProfile& device) {
