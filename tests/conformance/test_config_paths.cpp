@@ -24,7 +24,8 @@ struct Row {
   std::optional<std::uint32_t> iterations{};
   std::optional<bool> converged{};
   std::optional<ErrorCode> error{};
-  bool in_steps = true;  // whether a step has the field
+  // What has the field. A block asks for a flag that its steps write, and its grid counts it.
+  Takes needs = Takes::Step;
 };
 
 DispatchConfig with(auto change) {
@@ -89,7 +90,7 @@ std::vector<Row> rows() {
                  .config = with([](auto& c) { c.convergence = flag("f"); }),
                  .outputs = {{1, 0, 0, 0}, Words(40), {4}},
                  .converged = true,
-                 .in_steps = false});
+                 .needs = Takes::Everything});
   all.push_back({.field = "no grid, several axes",
                  .text = kImage,
                  .inputs = {Words(10)},
@@ -141,7 +142,7 @@ std::vector<Row> rows() {
                  .inputs = {{kSmallest}},
                  .config = exact_iterations,
                  .outputs = {{0}},
-                 .in_steps = false});
+                 .needs = Takes::Block});
   // Iterations and convergence.
   const auto iterations = [](std::uint32_t bound, Convergence convergence) {
     return with([&](auto& c) {
@@ -155,7 +156,7 @@ std::vector<Row> rows() {
                  .inputs = {{3, 1}, {9}},
                  .config = iterations(0, {}),
                  .error = ErrorCode::BadInputs,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "automatic convergence",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
@@ -163,7 +164,7 @@ std::vector<Row> rows() {
                  .outputs = {{0, 0}, {1}},
                  .iterations = 4,
                  .converged = true,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "automatic convergence, bounded",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
@@ -171,7 +172,7 @@ std::vector<Row> rows() {
                  .outputs = {{1, 0}, {1}},
                  .iterations = 2,
                  .converged = false,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "no convergence",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
@@ -179,7 +180,7 @@ std::vector<Row> rows() {
                  .outputs = {{0, 0}, {1}},
                  .iterations = 6,
                  .converged = false,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "a flag",
                  .text = kCountdown,
                  .inputs = {{3, 1}, {9}},
@@ -187,7 +188,7 @@ std::vector<Row> rows() {
                  .outputs = {{0, 0}, {0}},
                  .iterations = 4,
                  .converged = true,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "a flag, one iteration",
                  .text = kReadsFlag,
                  .inputs = {{1}, {5}},
@@ -195,7 +196,7 @@ std::vector<Row> rows() {
                  .outputs = {{10}, {0}},
                  .iterations = 1,
                  .converged = true,
-                 .in_steps = false});
+                 .needs = Takes::Everything});
   all.push_back({.field = "a flag that is set, one iteration",
                  .text = kSetsFlag,
                  .inputs = {{1}, {5}},
@@ -203,7 +204,7 @@ std::vector<Row> rows() {
                  .outputs = {{10}, {1}},
                  .iterations = 1,
                  .converged = false,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   all.push_back({.field = "a flag, one iteration in segments",
                  .text = kReadsFlagInSegments,
                  .inputs = {{1}, {5}},
@@ -211,13 +212,13 @@ std::vector<Row> rows() {
                  .outputs = {{10}, {0}},
                  .iterations = 1,
                  .converged = true,
-                 .in_steps = false});
+                 .needs = Takes::Everything});
   all.push_back({.field = "a flag that is no buffer",
                  .text = kReadsFlag,
                  .inputs = {{1}, {5}},
                  .config = iterations(1, flag("g")),
                  .error = ErrorCode::BadInputs,
-                 .in_steps = false});
+                 .needs = Takes::Everything});
   // Limits.
   all.push_back({.field = "timeout of no time",
                  .text = kCountAll,
@@ -228,8 +229,7 @@ std::vector<Row> rows() {
                  .text = kReadsFlagInSegments,
                  .inputs = {{1}, {5}},
                  .config = with([](auto& c) { c.timeout = std::chrono::nanoseconds::min(); }),
-                 .error = ErrorCode::Timeout,
-                 .in_steps = false});
+                 .error = ErrorCode::Timeout});
   all.push_back({.field = "timeout",
                  .text = kCountAll,
                  .inputs = {Words(4)},
@@ -252,7 +252,7 @@ std::vector<Row> rows() {
                  .inputs = {{1}, {5}},
                  .config = limited,
                  .error = ErrorCode::BadInputs,
-                 .in_steps = false});
+                 .needs = Takes::Block});
   return all;
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("every field of the configuration means the same on every path") {
   for (const Row& row : rows()) {
     CAPTURE(row.field);
     for (const PathName& path : kPaths) {
-      if (path.is_step && !row.in_steps) continue;
+      if (path.takes < row.needs) continue;
       CAPTURE(path.name);
       const auto run = run_on(path, row.text, row.inputs, row.config);
       if (row.error) {
@@ -286,8 +286,9 @@ TEST_CASE("every field of the configuration means the same on every path") {
         if (run) continue;
         CHECK(run.error().code == *row.error);
         CHECK_FALSE(run.error().fix.empty());
-        // A submission that has no time has none for any of its steps.
-        const bool of_submission = path.is_step && row.error == ErrorCode::Timeout;
+        // A submission that has no time has none for any of its steps, nor is a bound a step's.
+        const bool of_submission = path.is_submitted() && (row.error == ErrorCode::Timeout ||
+                                                           row.config.fixpoint_iterations == 0u);
         if (!of_submission) {
           CHECK(run.error().context.program == valid_program(row.text).name());
         }
@@ -318,7 +319,7 @@ TEST_CASE("an unknown enum value is refused on every path, whatever the program"
     CAPTURE(config.float_mode.has_value());
     for (const char* text : {kReadsFlag, kReadsFlagInSegments}) {
       for (const PathName& path : kPaths) {
-        if (path.is_step && !config.float_mode) continue;
+        if (path.is_submitted() && !config.float_mode) continue;
         CAPTURE(path.name);
         for (const std::optional<std::uint32_t> iterations :
              {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(2)}) {
@@ -441,7 +442,7 @@ TEST_CASE("a form of grid barriers is taken or refused alike on every path") {
       DispatchConfig config = on_grid(1);
       config.grid_sync = form;
       for (const PathName& path : kPaths) {
-        if (path.is_step) continue;
+        if (path.is_submitted()) continue;
         CAPTURE(path.name);
         CAPTURE(static_cast<int>(form));
         const auto run = run_on(path, one.text, {{41}}, config);
@@ -450,7 +451,7 @@ TEST_CASE("a form of grid barriers is taken or refused alike on every path") {
         const bool on_device = form == GridSync::Resident || form == GridSync::OneWorkgroup;
         const bool is_refused =
             one.needs_form && ((on_device && has_grid_barriers()) ||
-                               (form == GridSync::HostSplit && path.on_resident_buffers));
+                               (form == GridSync::HostSplit && path.on_resident_buffers()));
         if (is_refused) {
           CHECK(code_of(run) == ErrorCode::UnsupportedFeature);
           continue;
@@ -469,7 +470,7 @@ TEST_CASE("a cooperative grid is of devices with grid barriers alone") {
     DispatchConfig config = on_grid(1);
     config.cooperative = true;
     for (const PathName& path : kPaths) {
-      if (path.is_step) continue;
+      if (path.is_submitted()) continue;
       CAPTURE(path.name);
       const auto run = run_on(path, text, {{41}}, config);
       if (!has_grid_barriers()) {
@@ -513,7 +514,8 @@ TEST_CASE("the device's time is measured where it is asked for, on every path") 
     CHECK(measured->timing.device_ns.has_value() == has_clock);
     // These measure by themselves.
     const bool always = path.path == Path::Timed || path.path == Path::Resident ||
-                        path.path == Path::DeviceBuffers || path.path == Path::Ranges;
+                        path.path == Path::DeviceBuffers || path.path == Path::Ranges ||
+                        path.path == Path::Lent;
     const auto other = run_on(path, kCountAll, {Words(4)}, {});
     REQUIRE(other.has_value());
     CHECK(other->timing.device_ns.has_value() == (always && has_clock));

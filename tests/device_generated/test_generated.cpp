@@ -7,6 +7,7 @@
 #include "support/on_device.h"
 #include "support/program_generator.h"
 #include "support/program_reducer.h"
+#include "support/run_counts.h"
 
 using namespace felsite;
 using namespace felsite::test;
@@ -44,24 +45,22 @@ Backend& test_backend() {
   return *backend;
 }
 
-// As device_difference, through the backend: plain, on resident buffers and as a step always, of
-// the other paths one. The kernel is compiled once for all of them.
+// As device_difference, through the backend on every path. The kernel is compiled once for all of
+// them, and once more for ranges.
 std::string path_difference(const ir::Program& program, const std::vector<Bytes>& inputs,
-                            Extent3 grid, std::uint64_t seed) {
+                            Extent3 grid, RunCounts* counts = nullptr) {
   if (const auto kernel = lower_valid(program, device_mask()); !kernel) {
     return to_string(kernel.error());
   }
   const auto expected = run_on_reference(program, inputs, grid, device_mask().subgroup_size);
-  constexpr Path kTurns[] = {Path::Compiled, Path::Batched, Path::Asynchronous,
-                             Path::CompiledResident, Path::DeviceBuffers};
-  const Path step = seed % 2 == 0 ? Path::Step : Path::RecordedStep;
   const std::vector<ByteSpan> spans(inputs.begin(), inputs.end());
   DispatchConfig config;
   config.grid_override = grid;
-  for (const Path path : {Path::Plain, Path::Resident, step, kTurns[seed % std::size(kTurns)]}) {
-    const auto found = run_path(path, test_backend(), program, spans, config);
+  for (const PathName& path : kPaths) {
+    const auto found = run_path(path.path, test_backend(), program, spans, config);
+    if (counts != nullptr) counts->ran(path.name);
     if (!expected && !found && expected.error().code == found.error().code) continue;
-    const std::string name = kPaths[static_cast<std::size_t>(path)].name;
+    const std::string name = path.name;
     if (!expected) return name + ", the reference: " + to_string(expected.error());
     if (!found) return name + ", the device: " + to_string(found.error());
     const std::string bytes = difference(program, *expected, found->outputs);
@@ -74,6 +73,7 @@ std::string path_difference(const ir::Program& program, const std::vector<Bytes>
 void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool on_paths) {
   const codegen::Capabilities& mask = device.capabilities();
   std::uint64_t refused = 0;
+  RunCounts counts;
   for (std::uint64_t seed = range.first; seed < range.last; ++seed) {
     ProgramGenerator generator(seed, kind);
     generator.for_device(mask.has(Feature::Float64), mask.has(Feature::Atomics64),
@@ -81,7 +81,7 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool 
     const std::string text = generator.text();
     const ir::Program program = valid_program(text);
     const auto differs = [&](const ir::Program& candidate, const std::vector<Bytes>& inputs) {
-      return on_paths ? path_difference(candidate, inputs, generator.grid(), seed)
+      return on_paths ? path_difference(candidate, inputs, generator.grid())
                       : device_difference(device, candidate, inputs, generator.grid());
     };
     // A shape of workgroup that subgroups do not fit is refused; that is no difference.
@@ -89,7 +89,9 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool 
       ++refused;
       continue;
     }
-    const std::string found = differs(program, generator.inputs());
+    const std::string found =
+        on_paths ? path_difference(program, generator.inputs(), generator.grid(), &counts)
+                 : differs(program, generator.inputs());
     if (found.empty()) continue;
     INFO("FELSITE_SEED=" << seed << ": " << found);
     const std::string file =
@@ -97,6 +99,11 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool 
     FAIL_CHECK("reduced to " << file);
   }
   CHECK(refused * 3 <= range.last - range.first);
+  if (!on_paths) return;
+  counts.print("Generated programs");
+  for (const PathName& path : kPaths) {
+    CHECK(counts.of(path.name) == range.last - range.first - refused);
+  }
 }
 
 }  // namespace

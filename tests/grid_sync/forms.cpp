@@ -109,13 +109,23 @@ bool must_refuse(const Form& form, const Expected& expected) {
 
 }  // namespace
 
-bool is_fair_refusal(const Form& form, const Error& error, const DispatchConfig& config) {
-  // A driver's loop budget is for one dispatch, and one workgroup has but one.
-  if (form.sync == GridSync::OneWorkgroup && error.code == ErrorCode::LoopBudgetExceeded)
-    return true;
-  if (error.code != ErrorCode::UnsupportedFeature || !may_refuse(form, config)) return false;
-  ++refusals().refused;
-  return true;
+std::string_view fair_refusal(const Form& form, const Error& error, const DispatchConfig& config) {
+  const auto count = [](std::string_view reason) {
+    ++refusals().refused[reason];
+    return reason;
+  };
+  if (form.sync == GridSync::OneWorkgroup && error.code == ErrorCode::LoopBudgetExceeded) {
+    return count("one dispatch exceeds the driver's loop budget");
+  }
+  if (error.code != ErrorCode::UnsupportedFeature || !may_refuse(form, config)) return {};
+  for (const std::string_view reason : {"invocations are too many for one workgroup",
+                                        "each of several workgroups has its own memory",
+                                        "each of several workgroups has its own barriers",
+                                        "each of several workgroups has its own subgroups",
+                                        "a collective copies for all invocations"}) {
+    if (error.message.find(reason) != std::string::npos) return count(reason);
+  }
+  return {};
 }
 
 void check_all_forms(const ir::Program& program, const std::vector<Bytes>& inputs,

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ const std::vector<Form>& forms();
 // One workgroup cannot hold every grid, and may say so; but a grid of one, or of none, always fits.
 struct Refusals {
   std::uint64_t asked = 0;  // how often it was given more than one workgroup
-  std::uint64_t refused = 0;
+  std::map<std::string_view, std::uint64_t> refused{};  // by reason
 };
 Refusals& refusals();
 
@@ -75,9 +76,13 @@ inline DispatchConfig in_form(DispatchConfig config, const Form& form) {
   config.grid_sync = form.sync;
   return config;
 }
-// Whether the form may say that the grid is too large for it, and whether it did so; counted.
+// Whether the form may say that the grid is too large for it, and for which of the reasons that it
+// may have it did so; counted. Empty: the error is no such refusal.
 bool may_refuse(const Form& form, const DispatchConfig& config);
-bool is_fair_refusal(const Form& form, const Error& error, const DispatchConfig& config);
+std::string_view fair_refusal(const Form& form, const Error& error, const DispatchConfig& config);
+inline bool is_fair_refusal(const Form& form, const Error& error, const DispatchConfig& config) {
+  return !fair_refusal(form, error, config).empty();
+}
 
 inline DispatchConfig fixpoint(DispatchConfig config, std::uint32_t bound,
                                Convergence convergence = {}) {

@@ -9,7 +9,12 @@ namespace felsite::test {
 namespace {
 
 std::vector<std::string> too_many_refusals() {
-  const auto& [asked, refused] = refusals();
+  const auto& [asked, by_reason] = refusals();
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : by_reason) {
+    fmt::print("one workgroup refused {} grids: {}\n", count, reason);
+    refused += count;
+  }
   fmt::print("one workgroup refused {} of {} grids\n", refused, asked);
   if (refused * 4 <= asked * 3) return {};
   return {fmt::format("{} of {} were refused", refused, asked)};
