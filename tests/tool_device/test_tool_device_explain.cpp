@@ -1,5 +1,8 @@
 // felsite explain on a Vulkan driver: what it says is what a run then does.
+#include <map>
+
 #include "device_tool.h"
+#include "tool/trace_reader.h"
 
 using namespace felsite::test;
 using nlohmann::json;
@@ -15,6 +18,44 @@ json output_of(std::string_view command, const Sample& sample, Arguments more) {
 }
 
 std::uint64_t bytes(const json& size) { return size.at("bytes").get<std::uint64_t>(); }
+
+// What the text of a schedule says will run: the names of the steps, and which of them are kernels
+// of the program, "k1 scan segment 1 (1 of 3), grid 3×1×1: …".
+struct SaidStep {
+  std::string name;
+  bool is_callers = false;
+};
+struct SaidSteps {
+  std::vector<SaidStep> prefix;
+  std::vector<SaidStep> repeated;
+};
+
+SaidSteps steps_of(const json& explanation) {
+  SaidSteps said;
+  std::vector<SaidStep>* into = nullptr;
+  std::vector<std::string> kernels;
+  for (const std::string line : explanation.at("schedule")) {
+    if (!line.starts_with("  ")) {
+      into = line.starts_with("prefix:")     ? &said.prefix
+             : line.starts_with("repeated ") ? &said.repeated
+                                             : nullptr;
+    }
+    if (!line.starts_with("  k")) continue;
+    const std::string rest = line.substr(line.find(' ', 3) + 1);
+    if (into == nullptr) {
+      CHECK(line.substr(3, line.find(' ', 3) - 3) == std::to_string(kernels.size()));
+      kernels.push_back(rest.substr(0, rest.find(',')));
+      continue;
+    }
+    const std::string name = rest.substr(0, std::min(rest.find(" ("), rest.find(", grid ")));
+    const bool is_callers = !rest.ends_with(", runtime's");
+    into->push_back({name, is_callers});
+    const std::string& kernel = kernels.at(std::stoul(line.substr(3)));
+    const std::string program = explanation.at("program");
+    CHECK(kernel == (!is_callers ? name : kernel == program ? program : program + "_segment"));
+  }
+  return said;
+}
 
 }  // namespace
 
@@ -35,6 +76,80 @@ TEST_CASE("launches and traffic of both paths are those that a run counts") {
       CHECK(ran.at("download_bytes") == times * bytes(moved.at("down")));
     }
   }
+}
+
+TEST_CASE("the steps that explain prints are those that a trace shows, in their order") {
+  const struct {
+    const char* sample;
+    const char* form;
+    const char* route;
+  } rows[] = {{"saxpy", "auto", "plain"},
+              {"compact", "auto", "plain"},
+              {"prefix_scan", "one-workgroup", "one workgroup"},
+              {"reachability", "one-workgroup", "one workgroup"},
+              {"prefix_scan", "resident", "resident"},
+              {"closure", "resident", "resident"},
+              {"grid_heat", "resident", "resident"},
+              {"grid_connected_components", "resident", "resident"},
+              {"prefix_scan", "host-split", "host split"},
+              {"reachability", "host-split", "host split"}};
+  const std::string device = device_name();
+  std::map<std::string, std::size_t> compared;  // slices by route
+  for (const auto& row : rows) {
+    CAPTURE(row.sample);
+    CAPTURE(row.form);
+    const Sample sample = sample_named(row.sample);
+    const Arguments form{"--grid-sync", row.form};
+    const json said = output_of("explain", sample, form);
+    CHECK(said.at("route") == row.route);
+    const SaidSteps steps = steps_of(said);
+    const json ran = output_of("run", sample, {"--grid-sync", row.form, "--timing"}).at("timing");
+    const Outcome traced =
+        run_device_tool({"trace", sample.path, "--marked", "--grid-sync", row.form});
+    REQUIRE(traced.code == 0);
+    auto slices = device_slices(read_trace(traced.out), device);
+    std::ranges::stable_sort(slices, {}, &TraceSlice::begin);
+    compared[row.route] += slices.size();
+    const auto iterations = ran.at("iterations_run").get<std::size_t>();
+    if (std::string_view(row.route) == "host split") {
+      // The host makes the steps, so explain has the segments of an iteration instead.
+      std::size_t launches = 0;
+      for (const json& segment : said.at("segments")) {
+        launches += segment.at("launches").get<std::size_t>();
+      }
+      CHECK(slices.size() == launches * iterations);
+      for (const TraceSlice& slice : slices) {
+        CHECK(slice.name == said.at("program").get<std::string>() + "_segment");
+      }
+      continue;
+    }
+    // The steps before, then the repeated ones, some whole times.
+    REQUIRE(slices.size() >= steps.prefix.size());
+    const std::size_t rest = slices.size() - steps.prefix.size();
+    CHECK((rest == 0) == steps.repeated.empty());
+    if (!steps.repeated.empty()) CHECK(rest % steps.repeated.size() == 0);
+    std::vector<std::string> callers;
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      CAPTURE(i);
+      const std::size_t behind = i - std::min(i, steps.prefix.size());
+      const SaidStep& step = i < steps.prefix.size()
+                                 ? steps.prefix[i]
+                                 : steps.repeated[behind % steps.repeated.size()];
+      CHECK(slices[i].name == step.name);
+      if (step.is_callers) callers.push_back(step.name);
+    }
+    // What only the device decides has no number of launches before the run. A step whose condition
+    // is false has a slice too, so there may be more of them than kernels that ran.
+    const auto launches = ran.at("launches").get<std::size_t>();
+    CHECK(callers.size() >= launches);
+    if (said.at("launches").is_null() || said.at("route") == "one workgroup") continue;
+    const auto each = said.at("launches").get<std::size_t>();
+    CHECK(launches == each * iterations);
+    CHECK(callers.size() % each == 0);
+    for (std::size_t i = each; i < callers.size(); ++i) CHECK(callers[i] == callers[i - each]);
+  }
+  for (const auto& [route, count] : compared) MESSAGE(route << ": " << count << " slices");
+  CHECK(compared.size() == 4);
 }
 
 TEST_CASE("explain refuses the grids that a run on the device refuses, with the same code") {
