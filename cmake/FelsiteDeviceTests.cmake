@@ -30,7 +30,7 @@ if(FELSITE_SANITIZE)
 endif()
 # How many generated programs are compared. A sanitizer does not help to compare bytes, so it runs a
 # part of them, which covers all the code, on one driver; Mesa 25 takes a fifth of a second to
-# compile each. FELSITE_DEVICE_PROGRAMS=2000 makes a test executable compare that many on any
+# compile each. FELSITE_DEVICE_PROGRAMS=1500 makes a test executable compare that many on any
 # driver. One driver sees faults in all calls with all results; the others see one result for each
 # call, and in long runs one call in four.
 set(felsite_generated_lavapipe25 FELSITE_DEVICE_PROGRAMS=150 FELSITE_GRID_SYNC_PROGRAMS=15

@@ -109,7 +109,7 @@ void compare(vk::Device& device, Seeds range, ProgramGenerator::Kind kind, bool 
 }  // namespace
 
 TEST_CASE("generated programs give the reference's bytes") {
-  compare(test_device(), seeds(1, 2000), ProgramGenerator::Kind::Plain, /*on_paths=*/true);
+  compare(test_device(), seeds(1, 1500), ProgramGenerator::Kind::Plain, /*on_paths=*/true);
 }
 
 TEST_CASE("generated programs with subgroup operations give the reference's bytes") {
