@@ -32,8 +32,9 @@ struct SegmentBuffer {
     Iterations,      // control words of a kernel that runs the iterations (codegen::IterationLoop)
   };
   Kind kind = Kind::Program;
-  // Program, Kept and Before: the buffer it stands for. Spill: its number.
+  // Program, Kept and Before: the buffer it stands for. Spill and WorkgroupSpill: its number.
   ir::BufferId source = ir::kNone;
+  std::uint32_t part = 0;  // Kept: which of the buffers that its elements are spread over
   bool operator==(const SegmentBuffer&) const = default;
 };
 std::string_view to_string(SegmentBuffer::Kind kind);
@@ -83,6 +84,14 @@ struct SpilledValue {
   bool per_workgroup = false;
 };
 
+// How much one buffer that a plan adds holds at most, for devices that limit the size of a binding.
+// 0: no limit.
+struct SpillSpread {
+  std::uint32_t lane_words = 0;   // of an invocation
+  std::uint32_t group_bytes = 0;  // of a workgroup: of its spill, or of one of its buffers
+  bool operator==(const SpillSpread&) const = default;
+};
+
 struct GridSyncPlan {
   ir::Program program;
   std::vector<GridSegment> segments;  // in program order; the first one begins an iteration
@@ -94,9 +103,8 @@ struct GridSyncPlan {
   std::uint32_t trip_count = 0;
   std::uint32_t choice_words = 0;
   std::uint32_t spill_words = 0;  // of one invocation
-  // How many of these one spill buffer holds; the last buffer may hold fewer.
-  std::uint32_t words_per_spill = 0;
   std::uint32_t group_words = 0;  // of one workgroup
+  SpillSpread spread;             // without the limits that it keeps anyway
   std::uint32_t grid_syncs = 0;   // barriers in the program
   // Whether every fork depends on lengths, the grid and loop variables alone, so the host can
   // resolve all of them before anything runs.
@@ -114,9 +122,7 @@ struct GridSyncOptions {
   // The kernel of an uncut program runs its iterations itself, and compares the buffers whose
   // changes it cannot report.
   bool iterations_in_kernel = false;
-  // The most words of an invocation in one spill buffer, for devices that limit the size of a
-  // binding. 0: no limit.
-  std::uint32_t words_per_spill = 0;
+  SpillSpread spread{};
 };
 
 // Collectives have one rank. Fails with UnsupportedFeature for asynchronous copies that are pending

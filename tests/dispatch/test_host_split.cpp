@@ -274,6 +274,70 @@ TEST_CASE("host split: spills larger than one binding allows are spread over sev
   CHECK(watched.segments.empty());
 }
 
+// A workgroup keeps 24, 24 and 5 bytes of memory and three words of values.
+const char* const kManyOfGroups = R"(program groups workgroup(4) {
+  readwrite x: u32[]; readonly z: u64[];
+  workgroup s: u32[6]; workgroup t: u64[3]; workgroup b: u8[5];
+  let i = invocation.x;
+  let head = x[workgroup_id.x];
+  let wide = z[workgroup_id.x] + u64(x[workgroup_id.x + 1]);
+  barrier;
+  s[local.x] = x[i] * 3;
+  b[local.x] = u8(i + 200);
+  if local.x == 2 { s[4] = i; s[5] = head + 1; b[4] = u8(head); t[2] = wide; }
+  if local.x < 2 { t[local.x] = wide * u64(i); }
+  gridsync;
+  x[i] = x[i] + head + u32(wide >> u64(32)) + u32(t[local.x % 3] >> u64(7));
+  gridsync;
+  x[i] = x[i] + s[5 - local.x] * 7 + s[local.x] + u32(b[4 - local.x]) + u32(wide);
+})";
+
+TEST_CASE("host split: what workgroups keep is spread over several bindings too") {
+  const ir::ValidProgram program = valid_program(kManyOfGroups);
+  const std::uint32_t groups = 4;
+  const Bytes x = bytes_of(counting(4 * groups, 3));
+  Bytes z(groups * 8);
+  for (std::size_t i = 0; i < z.size(); ++i) z[i] = static_cast<std::byte>(i * 37);
+  const std::vector<ByteSpan> inputs{x, z};
+  DispatchConfig config = on_grid(groups);
+  const auto native = must(make_backend("reference"))->dispatch_borrowed(program, inputs, config);
+  REQUIRE(native.has_value());
+  config.grid_sync = GridSync::HostSplit;
+  // By the bytes of a workgroup that fit into a binding: 256, 24, 23 and 8.
+  const struct {
+    std::uint64_t binding;
+    std::array<std::size_t, 4> buffers;  // of s, t, b and the values
+  } rows[] = {{1024, {1, 1, 1, 1}}, {96, {1, 1, 1, 1}}, {95, {2, 2, 1, 1}}, {32, {3, 3, 1, 2}}};
+  for (const auto& row : rows) {
+    CAPTURE(row.binding);
+    Watched watched;
+    std::vector<Bytes> slots;
+    must(
+        dispatch::dispatch_host_split(watched.runner(row.binding), program, inputs, slots, config));
+    CHECK(slots == *native);
+    CHECK(watched.most_bytes <= std::max<std::uint64_t>(row.binding, x.size()));
+    std::array<std::size_t, 4> buffers{};
+    for (const auto& [name, place] : watched.segments.front().left) {
+      const bool is_kept = name.starts_with("felsite_kept_");
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (is_kept && name.ends_with(std::string("_") + "stb"[i])) ++buffers[i];
+      }
+      if (name.starts_with("felsite_workgroup_spill")) ++buffers[3];
+    }
+    CHECK(buffers == row.buffers);
+  }
+  // One element of each workgroup is the least that a binding holds.
+  Watched watched;
+  std::vector<Bytes> slots;
+  const auto refused =
+      dispatch::dispatch_host_split(watched.runner(31), program, inputs, slots, config);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().code == ErrorCode::UnsupportedFeature);
+  CHECK(refused.error().message.find("Felsite needs one of 32 bytes") != std::string::npos);
+  CHECK(refused.error().message.find("a part of the workgroup memory `t`") != std::string::npos);
+  CHECK(watched.segments.empty());
+}
+
 TEST_CASE("host split: what it takes of the host's memory is known before anything runs") {
   const ir::ValidProgram program = valid_program(kManyLocals);
   const Bytes x = bytes_of(counting(16, 3));

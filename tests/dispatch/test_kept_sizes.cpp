@@ -1,4 +1,5 @@
 // Sizes of what is kept across grid barriers: both sides of every limit, and nothing that wraps.
+#include "dispatch/cut/spill_slots.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/byte_sum.h"
 #include "felsite/explain.h"
@@ -55,7 +56,16 @@ TEST_CASE("what is kept is counted by lanes, groups and words") {
   const GridSyncPlan bytes = plan_of(kThreeBytes);
   const auto rounded = size_kept(bytes, {3, 1, 1}, {});
   REQUIRE(rounded.has_value());
-  CHECK(rounded->kept == std::vector<std::uint64_t>{12});
+  CHECK(rounded->kept == std::vector<std::vector<std::uint64_t>>{{12}});
+  // Ten workgroups, of which a binding holds two bytes each: of three bytes one is left.
+  const GridSyncPlan spread = plan_of(kThreeBytes, {.spread = {.group_bytes = 2}});
+  CHECK(spread.spread == SpillSpread{.group_bytes = 2});
+  CHECK(kept_bytes(spread, {10, 1, 1}) == 32);
+  const auto parts = size_kept(spread, {10, 1, 1}, {.binding = 20});
+  REQUIRE(parts.has_value());
+  CHECK(parts->kept == std::vector<std::vector<std::uint64_t>>{{20, 12}});
+  CHECK(plan_of(kThreeBytes, {.spread = {.lane_words = 9, .group_bytes = 3}}).spread ==
+        SpillSpread{});
 }
 
 TEST_CASE("what 64 bits do not count is absent, and an error where it is needed") {
@@ -97,14 +107,45 @@ TEST_CASE("memory, binding and index each have a limit with two sides") {
   CHECK(index.message.find("32 bits") != std::string::npos);
 }
 
-TEST_CASE("as many words go into one spill as fit its binding, and at least one") {
-  const ir::Program program = valid_program(kOneWord);
-  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 400) == 10);
-  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 399) == 9);
-  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 40) == 1);
-  CHECK(dispatch::spill_words_that_fit(program, {10, 1, 1}, 39) == 1);
-  CHECK(dispatch::spill_words_that_fit(program, {1u << 31, 1u << 31, 4}, UINT64_MAX) == 1);
-  CHECK(dispatch::spill_words_that_fit(program, {0, 1, 1}, 40) == 0);
+TEST_CASE("as much goes into one spill as fits its binding, and at least one word or byte") {
+  const ir::Program one = valid_program(kOneWord);
+  const auto fit = [&](const Extent3& grid, std::uint64_t binding) {
+    return dispatch::spread_that_fits(one, grid, binding);
+  };
+  CHECK(fit({10, 1, 1}, 400) == SpillSpread{10, 40});
+  CHECK(fit({10, 1, 1}, 399) == SpillSpread{9, 39});
+  CHECK(fit({10, 1, 1}, 40) == SpillSpread{1, 4});
+  CHECK(fit({10, 1, 1}, 39) == SpillSpread{1, 3});
+  CHECK(fit({10, 1, 1}, 3) == SpillSpread{1, 1});
+  CHECK(fit({1u << 31, 1u << 31, 4}, UINT64_MAX) == SpillSpread{1, 1});
+  CHECK(fit({0, 1, 1}, 40) == SpillSpread{});
+  const ir::Program many =
+      valid_program("program p workgroup(8) { readwrite x: u32[]; x[0] = 1; }");
+  CHECK(dispatch::spread_that_fits(many, {10, 1, 1}, 640) == SpillSpread{2, 64});
+}
+
+TEST_CASE("a workgroup buffer is kept in parts, but in no more than a kernel could bind") {
+  const auto parts_of = [](std::uint32_t count, ir::Type element, std::uint32_t group_bytes) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> parts;
+    ir::BufferDecl buffer;
+    buffer.element = element;
+    buffer.count = count;
+    for (const auto& part : dispatch::kept_parts(buffer, {.group_bytes = group_bytes})) {
+      parts.emplace_back(part.first, part.count);
+    }
+    return parts;
+  };
+  using Parts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  CHECK(parts_of(7, ir::Type::U32, 0) == Parts{{0, 7}});
+  CHECK(parts_of(7, ir::Type::U32, 28) == Parts{{0, 7}});
+  CHECK(parts_of(7, ir::Type::U32, 27) == Parts{{0, 6}, {6, 1}});
+  CHECK(parts_of(7, ir::Type::U64, 16) == Parts{{0, 2}, {2, 2}, {4, 2}, {6, 1}});
+  CHECK(parts_of(2, ir::Type::U64, 7) == Parts{{0, 1}, {1, 1}});
+  CHECK(parts_of(64, ir::Type::U8, 1).size() == 64);
+  CHECK(parts_of(65, ir::Type::U8, 1).size() == 33);
+  const Parts most = parts_of(UINT32_MAX, ir::Type::U8, 1);
+  CHECK(most.size() == 64);
+  CHECK(most.back() == std::pair{63 * (1u << 26), (1u << 26) - 1});
 }
 
 TEST_CASE("a sum of bytes that 64 bits do not count has no number") {
@@ -123,6 +164,28 @@ TEST_CASE("a sum of bytes that 64 bits do not count has no number") {
   CHECK(lanes.value().bytes == std::nullopt);
   CHECK(lanes.value().formula == "8·invocations");
   CHECK(ByteSum(8, "invocations", half / 4 - 1).value().bytes == UINT64_MAX - 7);
+}
+
+TEST_CASE("explain lists the parts of what is spread, and counts all of it") {
+  DeviceProfile device;
+  device.max_workgroup_size = {128, 128, 64};
+  device.max_workgroup_invocations = 128;
+  DispatchConfig config;
+  config.grid_override = Extent3{10, 1, 1};
+  for (const std::uint64_t binding : {32, 20}) {  // three bytes of ten workgroups, or two
+    device.max_storage_buffer_bytes = binding;
+    const auto said = explain(valid_program(kThreeBytes), config, {}, device);
+    REQUIRE(said.has_value());
+    CHECK(said->kept.bytes == 30);
+    std::vector<std::pair<std::string, std::uint64_t>> listed;
+    for (const ExplainedBuffer& buffer : said->buffers) {
+      if (buffer.kind != ExplainedBuffer::Kind::Kept) continue;
+      listed.emplace_back(buffer.name, buffer.size.bytes.value_or(0));
+    }
+    using Listed = std::vector<std::pair<std::string, std::uint64_t>>;
+    CHECK((listed ==
+           (binding == 32 ? Listed{{"kept w", 30}} : Listed{{"kept w", 20}, {"kept w 2", 10}})));
+  }
 }
 
 TEST_CASE("an absurd grid is explained by the error that a run gives") {

@@ -170,12 +170,12 @@ TEST_CASE("a schedule counts what it keeps before anything is allocated") {
                   resident)
               .on(Extent3{1000, 1, 1})
               .on_device(narrow),
-          code, "values of each workgroup");
+          code, "a value of each workgroup");
   refused(Attempt(program_with("s[local.x] = i; gridsync; x[i] = s[0];", "workgroup s: u32[2];"),
                   resident)
               .on(Extent3{1000, 1, 1})
               .on_device(narrow),
-          code, "the workgroup memory `s`");
+          code, "a part of the workgroup memory `s`");
   // Three words of each invocation, one to a binding.
   const std::string three = program_with(
       "let a = atomic_add(x[0], 1); let b = atomic_add(x[1], 1); let c = "
@@ -183,6 +183,64 @@ TEST_CASE("a schedule counts what it keeps before anything is allocated") {
   const auto spread = attempt(Attempt(three, resident).on(Extent3{125, 1, 1}).on_device(narrow));
   REQUIRE(spread.has_value());
   CHECK(spread->buffers.size() == 4);
+}
+
+TEST_CASE("a schedule spreads what workgroups keep over several bindings") {
+  const std::string two = program_with(
+      "let a = x[workgroup_id.x]; let b = x[workgroup_id.x + 1]; barrier; s[local.x] = i; "
+      "gridsync; "
+      "x[i] = a * s[1] + b * s[0];",
+      "workgroup s: u32[2];");
+  const DispatchConfig resident = form(GridSync::Resident);
+  // Two words of 125 workgroups, of the values and of the memory.
+  DeviceProfile device = profile_for_schedules();
+  const struct {
+    std::uint64_t binding;
+    std::size_t buffers;
+  } rows[] = {{1000, 2}, {999, 4}, {500, 4}};
+  for (const auto& row : rows) {
+    CAPTURE(row.binding);
+    device.max_storage_buffer_bytes = row.binding;
+    const auto made = attempt(Attempt(two, resident).on(Extent3{125, 1, 1}).on_device(device));
+    REQUIRE(made.has_value());
+    std::size_t kept = 0;
+    for (const dispatch::PlannedBuffer& buffer : made->buffers) {
+      if (buffer.kind != dispatch::PlannedBuffer::Kind::Device) continue;
+      ++kept;
+      CHECK(buffer.bytes == 2000 / row.buffers);
+    }
+    CHECK(kept == row.buffers);
+  }
+  device.max_storage_buffer_bytes = 499;
+  refused(Attempt(two, resident).on(Extent3{125, 1, 1}).on_device(device),
+          ErrorCode::UnsupportedFeature, "a value of each workgroup");
+}
+
+TEST_CASE("a segment that has too many bindings because of what is spread says so") {
+  const std::string two = program_with(
+      "let a = x[workgroup_id.x]; let b = x[workgroup_id.x + 1]; barrier; s[local.x] = i; "
+      "gridsync; x[i] = a * s[1] + b * s[0];",
+      "workgroup s: u32[2];");
+  DeviceProfile device = profile_for_schedules();
+  const auto lowered = [&](std::uint64_t binding, std::uint32_t storage_buffers) {
+    device.max_storage_buffer_bytes = binding;
+    const auto made =
+        attempt(Attempt(two, form(GridSync::Resident)).on(Extent3{100, 1, 1}).on_device(device));
+    REQUIRE(made.has_value());
+    codegen::Capabilities mask = codegen::all_capabilities();
+    mask.limits.storage_buffers = storage_buffers;
+    const dispatch::ScheduledKernel& kernel = made->kernels.at(0);
+    return codegen::lower(kernel.as_segment(valid(kernel.program)), mask);
+  };
+  // `x`, the values and the memory; then each of these in two parts.
+  CHECK(lowered(800, 3).has_value());
+  const auto narrow = lowered(799, 4);
+  REQUIRE_FALSE(narrow.has_value());
+  CHECK(narrow.error().code == ErrorCode::UnsupportedFeature);
+  CHECK(narrow.error().message.find("5 storage buffers (1 of its own, and Felsite adds 4 for what "
+                                    "lives across grid barriers)") != std::string::npos);
+  CHECK(narrow.error().fix.find("keep less across grid barriers") != std::string::npos);
+  CHECK(lowered(799, 5).has_value());
 }
 
 TEST_CASE("a schedule counts the copies that changes are found with") {

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "base/checked.h"
 #include "dispatch/reference/schedule_execution.h"
 #include "felsite/grid_sync.h"
 #include "felsite/text.h"
@@ -52,6 +53,16 @@ class Comparison {
         }
       }
     }
+  }
+
+  // The resident form on one device. `look` is given the schedule.
+  void check_resident(const Case& c, const DeviceProfile& device, const auto& look) {
+    const auto native = backend_->dispatch_borrowed_timed(c.program, spans_of(c.inputs), c.config);
+    DispatchConfig config = c.config;
+    config.grid_sync = GridSync::Resident;
+    const auto planned = schedule_of(c.program, spans_of(c.inputs), config, device);
+    if (planned) look(planned->schedule);
+    check_form(c, config, device, native);
   }
 
   std::map<std::string, int> compared;  // by route
@@ -122,6 +133,43 @@ TEST_CASE("schedules: every form of a generated program gives the bytes of the p
   CHECK(comparison.compared["plain"] > 100);
   CHECK(comparison.compared["resident"] > 200);
   CHECK(comparison.compared["one workgroup"] > 100);
+}
+
+TEST_CASE("schedules: what is spread over small bindings gives the bytes of the program") {
+  Comparison comparison;
+  std::map<std::string, int> spread;  // schedules by what is in several buffers
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    CAPTURE(seed);
+    ProgramGenerator generator(seed, ProgramGenerator::Kind::GridSync);
+    const auto parsed = ir::parse(generator.text());
+    REQUIRE(parsed.has_value());
+    DispatchConfig config = generator.config();
+    config.grid_override = generator.grid();
+    const Case one{valid(*parsed), generator.inputs(), config};
+    const auto shared = static_cast<int>(
+        std::ranges::count(parsed->buffers(), ir::Access::Workgroup, &ir::BufferDecl::access));
+    // A word of each invocation in a binding, and eight bytes of each workgroup.
+    const std::uint64_t groups = base::volume(generator.grid()).value();
+    const auto& size = parsed->workgroup_size();
+    for (const std::uint64_t bytes : {groups * size[0] * size[1] * size[2] * 4, groups * 8}) {
+      DeviceProfile device = profile_for_schedules();
+      device.max_storage_buffer_bytes = bytes;
+      comparison.check_resident(one, device, [&](const dispatch::Schedule& schedule) {
+        std::map<std::string, int> buffers;
+        for (const dispatch::PlannedBuffer& buffer : schedule.buffers) {
+          if (buffer.kind == dispatch::PlannedBuffer::Kind::Device) ++buffers[buffer.name];
+        }
+        for (const auto& [name, count] : buffers) {
+          const int alone = name == "kept memory" ? shared : 1;
+          spread[name] += count > alone ? 1 : 0;
+        }
+      });
+    }
+  }
+  for (const std::string name : {"spill", "workgroup spill", "kept memory"}) {
+    MESSAGE(name << " in several buffers: " << spread[name]);
+    CHECK(spread[name] > 20);
+  }
 }
 
 TEST_CASE("schedules: the trap of a form is the trap of the program") {

@@ -327,3 +327,30 @@ TEST_CASE("what a subgroup agreed on lives across, and those who returned have n
   }
   check_all_forms(text, {bytes_of(Words(128, 3))}, on_grid(2), {{bytes_of(x), bytes_of(same)}});
 }
+
+TEST_CASE("workgroup memory that exceeds one binding of the device is kept in several") {
+  FELSITE_SKIP_IF(!on_vulkan(), "the reference keeps workgroup memory where it is");
+  const std::uint64_t binding = tested().device_profile().max_storage_buffer_bytes;
+  FELSITE_SKIP_IF(binding > std::uint64_t{1} << 27, "a binding holds more than a test should take");
+  // 16 KiB of each workgroup, so that all of them take as much as a binding, and then more.
+  const ir::Program program = valid_program(R"(program p workgroup(64) {
+    readwrite sums: u32[];
+    workgroup t: u32[4096];
+    loop k in 0..64 { t[k * 64 + local.x] = workgroup_id.x * 31 + k * 64 + local.x; }
+    gridsync;
+    var sum = 0;
+    loop k in 0..64 { sum = sum + t[k * 64 + 63 - local.x]; }
+    atomic_add(sums[workgroup_id.x], sum);
+  })");
+  const auto most = static_cast<std::uint32_t>(binding / (4096 * 4));
+  for (const std::uint32_t groups : {most, most + 1}) {
+    CAPTURE(groups);
+    const Bytes zeros(groups * 4);
+    const ByteSpan input = zeros;
+    DispatchConfig config = on_grid(groups);
+    config.grid_sync = GridSync::Resident;
+    const auto sums = must(tested().dispatch_borrowed(program, {&input, 1}, config));
+    CHECK(words_of(sums.at(0)) ==
+          each(groups, [](std::uint32_t g) { return 4096 * 31 * g + 4095 * 2048; }));
+  }
+}

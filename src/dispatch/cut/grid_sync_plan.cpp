@@ -358,7 +358,6 @@ class Planner {
     plan_.trip_count = cut_.trip_count;
     plan_.choice_words = 2 * static_cast<std::uint32_t>(cut_.forks.size());
     plan_.spill_words = values_.spill_words;
-    plan_.words_per_spill = dispatch::words_per_spill(values_, options_);
     plan_.group_words = values_.group_words;
     plan_.grid_syncs = cut_.grid_syncs;
     for (const KeptInSegment& kept : kept_) {
@@ -366,6 +365,7 @@ class Planner {
     }
     std::ranges::sort(plan_.kept);
     plan_.kept.erase(std::unique(plan_.kept.begin(), plan_.kept.end()), plan_.kept.end());
+    plan_.spread = dispatch::effective_spread(plan_, options_.spread);
     for (const GridFork& fork : cut_.forks) {
       for (const ir::ExprId root : program_.expressions(fork.node)) {
         plan_.host_resolvable = plan_.host_resolvable && host_can_evaluate(program_, values_, root);

@@ -128,7 +128,8 @@ ir::BufferDecl SegmentWriter::declaration(std::uint32_t segment, BufferId id) co
 }
 
 BufferId SegmentWriter::add_own(SegmentBuffer::Kind kind, std::string_view name, ir::Type element,
-                                std::uint32_t count, Access access, BufferId source) {
+                                std::uint32_t count, Access access, BufferId source,
+                                std::uint32_t part) {
   ir::BufferDecl buffer;
   buffer.name = own(name);
   while (std::ranges::binary_search(taken_bindings_, next_binding_)) ++next_binding_;
@@ -136,8 +137,38 @@ BufferId SegmentWriter::add_own(SegmentBuffer::Kind kind, std::string_view name,
   buffer.element = element;
   buffer.count = count;
   buffer.access = access;
-  made_.buffers.push_back({kind, source});
+  made_.buffers.push_back({kind, source, part});
   return out().add_buffer(std::move(buffer));
+}
+
+void SegmentWriter::declare_spills() {
+  std::array<std::vector<bool>, 2> used;  // by spill number
+  const auto use = [&](const SpilledValue& slot, std::uint32_t words) {
+    std::vector<bool>& list = used[slot.per_workgroup ? 1 : 0];
+    const std::uint32_t each = words_per_spill(slot.per_workgroup);
+    const std::uint32_t last = (slot.word + words - 1) / each;
+    if (list.size() <= last) list.resize(last + 1);
+    list[slot.word / each] = list[last] = true;
+  };
+  if (d_.values.tracks_running) use(d_.values.slots.front(), 1);
+  for (const auto* list : {&values().loaded, &values().stored}) {
+    for (const ir::VarId v : *list) {
+      use(d_.values.slots[d_.values.slot_of[v]], ir::info(program_.var(v).type).bytes == 8 ? 2 : 1);
+    }
+  }
+  using Kind = SegmentBuffer::Kind;
+  for (const bool per_workgroup : {false, true}) {
+    const std::vector<bool>& list = used[per_workgroup ? 1 : 0];
+    std::vector<BufferId>& spills = spills_[per_workgroup ? 1 : 0];
+    spills.assign(list.size(), kNone);
+    for (std::uint32_t i = 0; i < list.size(); ++i) {
+      if (!list[i]) continue;
+      const std::string name = per_workgroup ? "workgroup_spill" : "spill";
+      spills[i] = add_own(per_workgroup ? Kind::WorkgroupSpill : Kind::Spill,
+                          i == 0 ? name : fmt::format("{}_{}", name, i + 1), ir::Type::U32, 0,
+                          Access::ReadWrite, i);
+    }
+  }
 }
 
 void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
@@ -150,8 +181,8 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   const auto any = [](const std::vector<bool>& list) {
     return std::ranges::find(list, true) != list.end();
   };
-  trips_ = choices_ = workgroup_spill_ = changed_ = kNone;
-  spills_.clear();
+  trips_ = choices_ = changed_ = kNone;
+  spills_ = {};
   if (cut().copy != kNone) return;
   if (any(uses.trips)) {
     trips_ = add_own(Kind::Trips, "trips", ir::Type::U32, d_.cut.trip_count, Access::ReadOnly);
@@ -163,35 +194,7 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
     choices_ = add_own(Kind::Choices, "choices", ir::Type::U32,
                        2 * static_cast<std::uint32_t>(d_.cut.forks.size()), Access::ReadWrite);
   }
-  std::vector<bool> used;  // by spill number
-  const auto use = [&](const SpilledValue& slot, std::uint32_t words) {
-    const std::uint32_t each = words_per_spill(d_.values, d_.options);
-    const std::uint32_t last = (slot.word + words - 1) / each;
-    if (used.size() <= last) used.resize(last + 1);
-    used[slot.word / each] = used[last] = true;
-  };
-  if (d_.values.tracks_running) use(d_.values.slots.front(), 1);
-  bool groups = false;
-  for (const auto* list : {&values().loaded, &values().stored}) {
-    for (const ir::VarId v : *list) {
-      const SpilledValue& slot = d_.values.slots[d_.values.slot_of[v]];
-      if (slot.per_workgroup) {
-        groups = true;
-      } else {
-        use(slot, ir::info(program_.var(v).type).bytes == 8 ? 2 : 1);
-      }
-    }
-  }
-  spills_.assign(used.size(), kNone);
-  for (std::uint32_t i = 0; i < used.size(); ++i) {
-    if (!used[i]) continue;
-    const std::string name = i == 0 ? "spill" : fmt::format("spill_{}", i + 1);
-    spills_[i] = add_own(Kind::Spill, name, ir::Type::U32, 0, Access::ReadWrite, i);
-  }
-  if (groups) {
-    workgroup_spill_ =
-        add_own(Kind::WorkgroupSpill, "workgroup_spill", ir::Type::U32, 0, Access::ReadWrite);
-  }
+  declare_spills();
   if (uses.stores_reports) {
     changed_ = add_own(Kind::Changed, "changed", ir::Type::U32, 1, Access::ReadWrite);
   }
@@ -206,8 +209,16 @@ void SegmentWriter::declare_buffers(std::uint32_t segment, const Uses& uses) {
   for (const auto* list : {&d_.kept[segment].restored, &d_.kept[segment].saved}) {
     for (const BufferId id : *list) {
       if (kept_buffers_[id] != kNone) continue;
-      kept_buffers_[id] = add_own(Kind::Kept, "kept_" + program_.buffer(id).name,
-                                  program_.buffer(id).element, 0, Access::ReadWrite, id);
+      const ir::BufferDecl& buffer = program_.buffer(id);
+      const std::size_t parts = kept_parts(buffer, d_.options.spread).size();
+      for (std::uint32_t part = 0; part < parts; ++part) {
+        // The number comes before the name, so that no other buffer is called the same.
+        const std::string name =
+            part == 0 ? "kept_" + buffer.name : fmt::format("kept_{}_{}", part + 1, buffer.name);
+        const BufferId kept =
+            add_own(Kind::Kept, name, buffer.element, 0, Access::ReadWrite, id, part);
+        if (part == 0) kept_buffers_[id] = kept;
+      }
     }
   }
 }

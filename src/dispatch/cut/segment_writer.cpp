@@ -133,11 +133,12 @@ void SegmentWriter::write_places() {
   const std::uint32_t in_group = size[0] * size[1] * size[2];
   group_ = groups_ = lane_ = lanes_ = kNone;
   const bool keeps = !d_.kept[segment_].restored.empty() || !d_.kept[segment_].saved.empty();
-  if (workgroup_spill_ != kNone || keeps) group_ = out().let(own("group"), group_number());
-  if (workgroup_spill_ != kNone && d_.values.group_words > 1) {
+  const bool spills_groups = !spills_[1].empty();
+  if (spills_groups || keeps) group_ = out().let(own("group"), group_number());
+  if (spills_groups && words_per_spill(/*per_workgroup=*/true) > 1) {
     groups_ = out().let(own("groups"), group_count());
   }
-  if (spills_.empty()) return;
+  if (spills_[0].empty()) return;
   const bool one_row = d_.options.one_dimensional && size[1] * size[2] == 1;
   ExprId lane = kNone;
   if (one_row) {
@@ -147,7 +148,7 @@ void SegmentWriter::write_places() {
     lane = out().binary(BinaryOp::Add, before, linear(ExprKind::LocalId, ExprKind::WorkgroupSize));
   }
   lane_ = out().let(own("lane"), lane);
-  if (words_per_spill(d_.values, d_.options) > 1) {
+  if (words_per_spill(/*per_workgroup=*/false) > 1) {
     const ExprId groups = group_count();
     lanes_ = out().let(own("lanes"), with(BinaryOp::Mul, groups, in_group));
   }
@@ -456,51 +457,61 @@ void SegmentWriter::report_atomic(NodeId id) {
   out().close();
 }
 
-ExprId SegmentWriter::kept_place(BufferId buffer, VarId element) {
-  const std::uint32_t count = program_.buffer(buffer).count;
-  const ExprId begin = with(BinaryOp::Mul, var(group_), count);
+// `element`: counted from the first one of the part.
+ExprId SegmentWriter::kept_place(const KeptPart& part, VarId element) {
+  const ExprId begin = with(BinaryOp::Mul, var(group_), part.count);
   return out().binary(BinaryOp::Add, begin, var(element));
 }
 
+ExprId SegmentWriter::shared_place(const KeptPart& part, VarId element) {
+  return part.first == 0 ? var(element) : with(BinaryOp::Add, var(element), part.first);
+}
+
 // `together`: each invocation of the workgroup copies a share. Where some may have returned, every
-// running invocation copies everything, and all of them write the same.
+// running invocation copies everything, and all of them write the same. `body` is given the Kept
+// buffer of the part.
 template <class Body>
 void SegmentWriter::each_element(BufferId buffer, bool together, Body body) {
-  const std::uint32_t count = program_.buffer(buffer).count;
   const auto& size = program_.workgroup_size();
   const std::uint32_t lanes = size[0] * size[1] * size[2];
-  const ExprId from = word(0);
-  const VarId round =
-      out().open_loop(own("round"), from, word(together ? (count + lanes - 1) / lanes : count));
-  if (!together) {
-    body(round);
-  } else {
-    const ExprId first = with(BinaryOp::Mul, var(round), lanes);
-    const VarId element = out().let(
-        own("element"),
-        out().binary(BinaryOp::Add, first, linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
-    const ExprId index = var(element);
-    out().open_if(with(BinaryOp::Lt, index, count));
-    body(element);
+  BufferId kept = kept_buffers_[buffer];
+  for (const KeptPart& part : kept_parts(program_.buffer(buffer), d_.options.spread)) {
+    const std::uint32_t count = part.count;
+    const ExprId from = word(0);
+    const VarId round =
+        out().open_loop(own("round"), from, word(together ? (count + lanes - 1) / lanes : count));
+    if (!together) {
+      body(kept, part, round);
+    } else {
+      const ExprId first = with(BinaryOp::Mul, var(round), lanes);
+      const VarId element = out().let(
+          own("element"),
+          out().binary(BinaryOp::Add, first, linear(ExprKind::LocalId, ExprKind::WorkgroupSize)));
+      const ExprId index = var(element);
+      out().open_if(with(BinaryOp::Lt, index, count));
+      body(kept, part, element);
+      out().close();
+    }
     out().close();
+    ++kept;
   }
-  out().close();
 }
 
 void SegmentWriter::restore(BufferId buffer) {
   const BufferId shared = copier_.buffer(buffer);
-  each_element(buffer, true, [&](VarId element) {
-    const ExprId to = var(element);
-    out().store(shared, to, out().load(kept_buffers_[buffer], kept_place(buffer, element)));
+  each_element(buffer, true, [&](BufferId kept, const KeptPart& part, VarId element) {
+    const ExprId to = shared_place(part, element);
+    out().store(shared, to, out().load(kept, kept_place(part, element)));
   });
 }
 
 void SegmentWriter::save(BufferId buffer) {
   const BufferId shared = copier_.buffer(buffer);
-  each_element(buffer, /*together=*/!has_returns_, [&](VarId element) {
-    const ExprId to = kept_place(buffer, element);
-    out().store(kept_buffers_[buffer], to, out().load(shared, var(element)));
-  });
+  const auto copy = [&](BufferId kept, const KeptPart& part, VarId element) {
+    const ExprId to = kept_place(part, element);
+    out().store(kept, to, out().load(shared, shared_place(part, element)));
+  };
+  each_element(buffer, /*together=*/!has_returns_, copy);
 }
 
 }  // namespace felsite::dispatch

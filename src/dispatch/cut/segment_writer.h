@@ -1,10 +1,12 @@
 // Writes each segment of a plan as a program.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/cut/grid_sync_values.h"
+#include "dispatch/cut/spill_slots.h"
 #include "ir/assembler.h"
 #include "ir/copier.h"
 
@@ -30,9 +32,6 @@ struct SegmentDecisions {
   const GridSyncOptions& options;
 };
 
-// How many words of an invocation lie in one spill buffer.
-std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& options);
-
 class SegmentWriter {
  public:
   explicit SegmentWriter(const SegmentDecisions& decisions);
@@ -54,7 +53,9 @@ class SegmentWriter {
   void write_copy();
   ir::BufferDecl declaration(std::uint32_t segment, ir::BufferId id) const;
   ir::BufferId add_own(SegmentBuffer::Kind kind, std::string_view name, ir::Type element,
-                       std::uint32_t count, ir::Access access, ir::BufferId source = ir::kNone);
+                       std::uint32_t count, ir::Access access, ir::BufferId source = ir::kNone,
+                       std::uint32_t part = 0);
+  void declare_spills();
 
   // The beginning and the end of a segment.
   void write_places();
@@ -76,6 +77,7 @@ class SegmentWriter {
   ir::ExprId as_bits(ir::Type element, ir::ExprId value);
 
   // spilled_values.cpp
+  std::uint32_t words_per_spill(bool per_workgroup) const;
   ir::BufferId spill_of(const SpilledValue& slot, std::uint32_t word) const;
   ir::ExprId place_of(const SpilledValue& slot, std::uint32_t word);
   ir::ExprId spilled_word(const SpilledValue& slot, std::uint32_t word);
@@ -92,7 +94,8 @@ class SegmentWriter {
   void save(ir::BufferId buffer);
   template <class Body>
   void each_element(ir::BufferId buffer, bool together, Body body);
-  ir::ExprId kept_place(ir::BufferId buffer, ir::VarId element);
+  ir::ExprId kept_place(const KeptPart& part, ir::VarId element);
+  ir::ExprId shared_place(const KeptPart& part, ir::VarId element);
 
   ir::ExprId word(std::uint32_t value) { return out().literal(ir::literal(value)); }
   ir::ExprId var(ir::VarId id) { return out().variable(id); }
@@ -123,13 +126,14 @@ class SegmentWriter {
   std::unique_ptr<ir::Assembler> assembler_;
   std::uint32_t next_binding_ = 0;
   GridSegment made_;
-  std::vector<ir::BufferId> kept_buffers_;  // by BufferId of the program: its Kept buffer
+  // By BufferId of the program: its first Kept buffer. Those of further parts follow.
+  std::vector<ir::BufferId> kept_buffers_;
   std::vector<std::pair<ir::BufferId, ir::BufferId>>
       before_;  // the compared buffer, and the one with its old contents
   ir::BufferId trips_ = ir::kNone;
   ir::BufferId choices_ = ir::kNone;
-  std::vector<ir::BufferId> spills_;  // by number; kNone for those that the segment does not use
-  ir::BufferId workgroup_spill_ = ir::kNone;
+  // Of invocations and of workgroups, by number; kNone for those that the segment does not use.
+  std::array<std::vector<ir::BufferId>, 2> spills_;
   ir::BufferId changed_ = ir::kNone;
   ir::VarId lane_ = ir::kNone;   // the invocation's number in the grid
   ir::VarId lanes_ = ir::kNone;  // the number of invocations

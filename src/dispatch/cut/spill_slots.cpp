@@ -66,4 +66,34 @@ SpillLayout lay_out_spills(std::vector<SpillRange> ranges) {
   return layout;
 }
 
+SpillSpread effective_spread(const GridSyncPlan& plan, const SpillSpread& allowed) {
+  std::uint64_t group_bytes = std::uint64_t{plan.group_words} * 4;
+  for (const ir::BufferId id : plan.kept) {
+    const ir::BufferDecl& buffer = plan.program.buffer(id);
+    group_bytes =
+        std::max<std::uint64_t>(group_bytes, buffer.count * ir::info(buffer.element).bytes);
+  }
+  return {allowed.lane_words < plan.spill_words ? allowed.lane_words : 0,
+          allowed.group_bytes < group_bytes ? allowed.group_bytes : 0};
+}
+
+std::uint32_t words_per_spill(const SpillSpread& spread, bool per_workgroup, std::uint32_t words) {
+  const std::uint32_t limit = per_workgroup ? spread.group_bytes : spread.lane_words;
+  if (limit == 0) return words;
+  return std::min(words, per_workgroup ? std::max(limit / 4, 1u) : limit);
+}
+
+std::vector<KeptPart> kept_parts(const ir::BufferDecl& buffer, const SpillSpread& spread) {
+  constexpr std::uint32_t kMaxParts = 64;
+  const auto element = static_cast<std::uint32_t>(ir::info(buffer.element).bytes);
+  std::uint32_t each = spread.group_bytes == 0 ? buffer.count : spread.group_bytes / element;
+  each = std::max({each, buffer.count / kMaxParts + (buffer.count % kMaxParts != 0 ? 1 : 0), 1u});
+  std::vector<KeptPart> parts;
+  for (std::uint64_t first = 0; first < buffer.count; first += each) {
+    const auto from = static_cast<std::uint32_t>(first);
+    parts.push_back({from, std::min(each, buffer.count - from)});
+  }
+  return parts;
+}
+
 }  // namespace felsite::dispatch

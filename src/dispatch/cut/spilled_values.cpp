@@ -11,20 +11,19 @@ using ir::kNone;
 using ir::Type;
 using ir::VarId;
 
-std::uint32_t words_per_spill(const Values& values, const GridSyncOptions& options) {
-  if (options.words_per_spill == 0) return values.spill_words;
-  return std::min(values.spill_words, options.words_per_spill);
+std::uint32_t SegmentWriter::words_per_spill(bool per_workgroup) const {
+  return dispatch::words_per_spill(d_.options.spread, per_workgroup,
+                                   per_workgroup ? d_.values.group_words : d_.values.spill_words);
 }
 
 ir::BufferId SegmentWriter::spill_of(const SpilledValue& slot, std::uint32_t word_in_value) const {
-  if (slot.per_workgroup) return workgroup_spill_;
-  return spills_[(slot.word + word_in_value) / words_per_spill(d_.values, d_.options)];
+  const std::uint32_t number = (slot.word + word_in_value) / words_per_spill(slot.per_workgroup);
+  return spills_[slot.per_workgroup ? 1 : 0][number];
 }
 
 // Words of one kind lie side by side for all invocations, or for all workgroups.
 ExprId SegmentWriter::place_of(const SpilledValue& slot, std::uint32_t word_in_value) {
-  std::uint32_t row = slot.word + word_in_value;
-  if (!slot.per_workgroup) row %= words_per_spill(d_.values, d_.options);
+  const std::uint32_t row = (slot.word + word_in_value) % words_per_spill(slot.per_workgroup);
   const VarId mine = slot.per_workgroup ? group_ : lane_;
   if (row == 0) return var(mine);
   const ExprId before = with(BinaryOp::Mul, var(slot.per_workgroup ? groups_ : lanes_), row);

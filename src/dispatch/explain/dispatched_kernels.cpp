@@ -93,9 +93,9 @@ class KernelLister {
   // The host runs each segment as a program.
   Result<void> add_split_segments() {
     const std::uint64_t binding = device_.max_storage_buffer_bytes;
-    GridSyncOptions options{.many_iterations = config_.fixpoint_iterations.value_or(1) > 1,
-                            .words_per_spill = spill_words_that_fit(
-                                program_, grid_, binding != 0 ? binding : UINT64_MAX)};
+    GridSyncOptions options{
+        .many_iterations = config_.fixpoint_iterations.value_or(1) > 1,
+        .spread = spread_that_fits(program_, grid_, binding != 0 ? binding : UINT64_MAX)};
     FELSITE_TRY(auto plan, plan_grid_sync(program_, options));
     if (!plan.host_resolvable) {
       options.store_choices = true;

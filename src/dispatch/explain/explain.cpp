@@ -159,7 +159,7 @@ class Explainer {
             .report_changes = for_device && rule_.compares,
             .store_choices = store_choices,
             .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
-            .words_per_spill = dispatch::spill_words_that_fit(program_, grid_, binding_bytes())};
+            .spread = dispatch::spread_that_fits(program_, grid_, binding_bytes())};
   }
 
   std::uint64_t device_bytes() const {
@@ -258,7 +258,8 @@ class Explainer {
     kept += {std::uint64_t{plan.spill_words} * 4, "invocations", sizes_.invocations()};
     kept += {std::uint64_t{plan.group_words} * 4, "workgroups", sizes_.workgroups()};
     for (const ir::BufferId id : plan.kept) {
-      kept += dispatch::size_of(plan, {SegmentBuffer::Kind::Kept, id}, sizes_);
+      const ir::BufferDecl& buffer = plan.program.buffer(id);
+      kept += {buffer.count * ir::info(buffer.element).bytes, "workgroups", sizes_.workgroups()};
     }
     out_.kept = kept.value();
     out_.buffers = buffers.take();

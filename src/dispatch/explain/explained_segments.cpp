@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "dispatch/cut/spill_slots.h"
 #include "dispatch/explain/explained_plan.h"
 #include "dispatch/schedule/grid_walk.h"
 #include "felsite/text.h"
@@ -220,12 +221,18 @@ ByteSum size_of(const ir::Program& program, BufferId id, const KnownSizes& sizes
 
 namespace {
 
-// kNone beyond the last one.
-std::uint32_t words_in_spill(const GridSyncPlan& plan, std::uint32_t number) {
-  const std::uint64_t before = std::uint64_t{plan.words_per_spill} * number;
-  if (before >= plan.spill_words) return 0;
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(plan.words_per_spill, plan.spill_words - before));
+// 0 beyond the last one.
+std::uint64_t bytes_in_spill(const GridSyncPlan& plan, bool per_workgroup, std::uint32_t number) {
+  const std::uint64_t all = per_workgroup ? plan.group_words : plan.spill_words;
+  const std::uint64_t each =
+      words_per_spill(plan.spread, per_workgroup, static_cast<std::uint32_t>(all));
+  const std::uint64_t before = each * number;
+  return before >= all ? 0 : std::min(each, all - before) * 4;
+}
+
+// `spill`, `spill 2`, `spill 3`.
+std::string numbered(std::string name, std::uint32_t number) {
+  return number == 0 ? name : fmt::format("{} {}", name, number + 1);
 }
 
 }  // namespace
@@ -240,14 +247,13 @@ ByteSum size_of(const GridSyncPlan& plan, const SegmentBuffer& buffer, const Kno
     case BufferKind::Choices:
       return ByteSum(std::uint64_t{plan.choice_words} * 4);
     case BufferKind::Spill:
-      return {std::uint64_t{words_in_spill(plan, buffer.source)} * 4, "invocations",
-              sizes.invocations()};
+      return {bytes_in_spill(plan, false, buffer.source), "invocations", sizes.invocations()};
     case BufferKind::WorkgroupSpill:
-      return {std::uint64_t{plan.group_words} * 4, "workgroups", sizes.workgroups()};
+      return {bytes_in_spill(plan, true, buffer.source), "workgroups", sizes.workgroups()};
     case BufferKind::Kept: {
       const ir::BufferDecl& kept = plan.program.buffer(buffer.source);
-      return {std::uint64_t{kept.count} * ir::info(kept.element).bytes, "workgroups",
-              sizes.workgroups()};
+      const KeptPart part = kept_parts(kept, plan.spread)[buffer.part];
+      return {part.count * ir::info(kept.element).bytes, "workgroups", sizes.workgroups()};
     }
     case BufferKind::Changed:
       return ByteSum(4);
@@ -274,15 +280,20 @@ BufferList::BufferList(const GridSyncPlan& plan, const KnownSizes& sizes) {
     if (!is_used) return;
     add(buffer, {kind, std::move(name), std::move(type), {}, size_of(plan, buffer, sizes).value()});
   };
-  for (std::uint32_t i = 0; words_in_spill(plan, i) != 0; ++i) {
-    add_own({BufferKind::Spill, i}, Listed::Spill,
-            i == 0 ? "spill" : fmt::format("spill {}", i + 1), "u32");
+  for (std::uint32_t i = 0; bytes_in_spill(plan, false, i) != 0; ++i) {
+    add_own({BufferKind::Spill, i}, Listed::Spill, numbered("spill", i), "u32");
   }
-  add_own({BufferKind::WorkgroupSpill, kNone}, Listed::WorkgroupSpill, "workgroup spill", "u32");
+  for (std::uint32_t i = 0; bytes_in_spill(plan, true, i) != 0; ++i) {
+    add_own({BufferKind::WorkgroupSpill, i}, Listed::WorkgroupSpill, numbered("workgroup spill", i),
+            "u32");
+  }
   for (const BufferId id : plan.kept) {
     const ir::BufferDecl& kept = plan.program.buffer(id);
-    add_own({BufferKind::Kept, id}, Listed::Kept, "kept " + kept.name,
-            std::string(ir::info(kept.element).name));
+    const std::size_t parts = kept_parts(kept, plan.spread).size();
+    for (std::uint32_t i = 0; i < parts; ++i) {
+      add_own({BufferKind::Kept, id, i}, Listed::Kept, numbered("kept " + kept.name, i),
+              std::string(ir::info(kept.element).name));
+    }
   }
   add_own({BufferKind::Choices, kNone}, Listed::Control, "choices", "u32");
   add_own({BufferKind::Changed, kNone}, Listed::Control, "change word", "u32");

@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "dispatch/contract/caller_memory.h"
 #include "dispatch/cost/iteration_rule.h"
+#include "dispatch/cut/spill_slots.h"
 #include "dispatch/forms/kept_sizes.h"
 #include "dispatch/schedule/grid_walk.h"
 #include "dispatch/schedule/routing.h"
@@ -84,10 +85,9 @@ class HostSplit {
 
  private:
   // Where the host cannot evaluate the control flow, segments store what they decide. The plan also
-  // depends on how many words of all invocations fit into one binding.
+  // depends on how much of all invocations and workgroups fits into one binding.
   Result<void> make_plan() {
-    GridSyncOptions options{.many_iterations = rule_.is_repeated(),
-                            .words_per_spill = words_per_spill_};
+    GridSyncOptions options{.many_iterations = rule_.is_repeated(), .spread = spread_};
     auto cut = plan_grid_sync(program_, options);
     if (cut && !cut->host_resolvable) {
       options.store_choices = true;
@@ -122,11 +122,8 @@ class HostSplit {
       return id == rule_.flag ? ByteSpan{} : live_[id].bytes();
     };
     FELSITE_TRY(grid_, plan_grid(program_, bindings_, config_, indirect_grid(program_, contents)));
-    const std::uint32_t fit =
-        spill_words_that_fit(program_, grid_, runner_.device.max_storage_buffer_bytes);
-    const std::uint32_t wanted = fit == 0 ? plan_.spill_words : std::min(fit, plan_.spill_words);
-    if (wanted != plan_.words_per_spill) {
-      words_per_spill_ = fit;
+    spread_ = spread_that_fits(program_, grid_, runner_.device.max_storage_buffer_bytes);
+    if (effective_spread(plan_, spread_) != plan_.spread) {
       FELSITE_CHECK(make_plan());
       added_.clear();
     }
@@ -202,11 +199,12 @@ class HostSplit {
     if (found == added_.end()) found = added_.insert(added_.end(), {buffer, {}});
     Bytes& bytes = found->bytes;
     if (buffer.kind == Kind::Spill) bytes.resize(sizes_.spills[buffer.source]);
-    if (buffer.kind == Kind::WorkgroupSpill) bytes.resize(sizes_.workgroup_spill);
+    if (buffer.kind == Kind::WorkgroupSpill) bytes.resize(sizes_.workgroup_spills[buffer.source]);
     if (buffer.kind == Kind::Kept) {
-      const auto place = std::ranges::find(plan_.kept, buffer.source) - plan_.kept.begin();
+      const auto place = static_cast<std::size_t>(std::ranges::find(plan_.kept, buffer.source) -
+                                                  plan_.kept.begin());
       const std::uint64_t element = ir::info(program_.buffer(buffer.source).element).bytes;
-      bytes.resize(sizes_.kept[static_cast<std::size_t>(place)] / element * element);
+      bytes.resize(sizes_.kept[place][buffer.part] / element * element);
     }
     return bytes;
   }
@@ -306,7 +304,7 @@ class HostSplit {
   const DispatchConfig& config_;
   const IterationRule rule_;
   const base::Deadline deadline_;
-  std::uint32_t words_per_spill_ = 0;
+  SpillSpread spread_;
   GridSyncPlan plan_;
   BindingPlan bindings_;
   KeptSizes sizes_;

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "base/try.h"
 #include "base/words.h"
+#include "dispatch/cut/spill_slots.h"
 
 namespace felsite::dispatch {
 namespace {
@@ -20,15 +21,9 @@ constexpr std::uint64_t kMaxBytes = PTRDIFF_MAX;
 // Kernels count words with 32 bits.
 constexpr std::uint64_t kMaxIndexed = std::uint64_t{UINT32_MAX} * 4;
 
-std::uint64_t element_bytes(const GridSyncPlan& plan, ir::BufferId id) {
-  return ir::info(plan.program.buffer(id).element).bytes;
-}
-
 // Rounded up to whole words, which devices copy.
-std::optional<std::uint64_t> kept_of(const GridSyncPlan& plan, ir::BufferId id,
-                                     std::uint64_t groups) {
-  const auto bytes =
-      checked_product({groups, plan.program.buffer(id).count, element_bytes(plan, id)});
+std::optional<std::uint64_t> kept_of(const KeptPart& part, ir::Type element, std::uint64_t groups) {
+  const auto bytes = checked_product({groups, part.count, ir::info(element).bytes});
   if (!bytes || *bytes > UINT64_MAX - 3) return std::nullopt;
   return (*bytes + 3) / 4 * 4;
 }
@@ -43,19 +38,24 @@ std::optional<KeptSizes> sizes_of(const GridSyncPlan& plan, const Extent3& grid)
     if (total) sizes.total = *total;
     return total.has_value();
   };
-  for (std::uint32_t word = 0; word < plan.spill_words; word += plan.words_per_spill) {
-    const std::uint32_t words = std::min(plan.words_per_spill, plan.spill_words - word);
-    const auto bytes = checked_product({*lanes, words, 4});
-    if (!add(bytes)) return std::nullopt;
-    sizes.spills.push_back(*bytes);
+  for (const bool per_workgroup : {false, true}) {
+    const std::uint32_t all = per_workgroup ? plan.group_words : plan.spill_words;
+    const std::uint32_t each = words_per_spill(plan.spread, per_workgroup, all);
+    for (std::uint32_t word = 0; word < all; word += std::min(each, all - word)) {
+      const auto bytes =
+          checked_product({per_workgroup ? *groups : *lanes, std::min(each, all - word), 4});
+      if (!add(bytes)) return std::nullopt;
+      (per_workgroup ? sizes.workgroup_spills : sizes.spills).push_back(*bytes);
+    }
   }
-  const auto workgroup_spill = checked_product({*groups, plan.group_words, 4});
-  if (!add(workgroup_spill)) return std::nullopt;
-  sizes.workgroup_spill = *workgroup_spill;
   for (const ir::BufferId id : plan.kept) {
-    const auto bytes = kept_of(plan, id, *groups);
-    if (!add(bytes)) return std::nullopt;
-    sizes.kept.push_back(*bytes);
+    const ir::BufferDecl& buffer = plan.program.buffer(id);
+    std::vector<std::uint64_t>& parts = sizes.kept.emplace_back();
+    for (const KeptPart& part : kept_parts(buffer, plan.spread)) {
+      const auto bytes = kept_of(part, buffer.element, *groups);
+      if (!add(bytes)) return std::nullopt;
+      parts.push_back(*bytes);
+    }
   }
   return sizes;
 }
@@ -110,12 +110,16 @@ std::optional<std::uint64_t> invocations_of(const ir::Program& program, const Ex
   return checked_product({grid[0], grid[1], grid[2], size[0], size[1], size[2]});
 }
 
-std::uint32_t spill_words_that_fit(const ir::Program& program, const Extent3& grid,
-                                   std::uint64_t binding) {
+SpillSpread spread_that_fits(const ir::Program& program, const Extent3& grid,
+                             std::uint64_t binding) {
   const std::uint64_t lanes = invocations_of(program, grid).value_or(UINT64_MAX);
-  if (lanes == 0) return 0;
-  const std::uint64_t words = std::min(binding, kMaxIndexed) / 4 / lanes;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(words, 1, UINT32_MAX));
+  const std::uint64_t groups = base::volume(grid).value_or(UINT64_MAX);
+  if (lanes == 0) return {};
+  const auto at_least_one = [](std::uint64_t count) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count, 1, UINT32_MAX));
+  };
+  const std::uint64_t words = std::min(binding, kMaxIndexed) / 4;
+  return {at_least_one(words / lanes), at_least_one(words * 4 / groups)};
 }
 
 Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
@@ -132,11 +136,13 @@ Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
   for (const std::uint64_t bytes : sizes->spills) {
     FELSITE_CHECK(check(bytes, "a value of each invocation"));
   }
-  FELSITE_CHECK(check(sizes->workgroup_spill, "values of each workgroup"));
+  for (const std::uint64_t bytes : sizes->workgroup_spills) {
+    FELSITE_CHECK(check(bytes, "a value of each workgroup"));
+  }
   for (std::size_t i = 0; i < plan.kept.size(); ++i) {
     const std::string what =
-        fmt::format("the workgroup memory `{}`", plan.program.buffer(plan.kept[i]).name);
-    FELSITE_CHECK(check(sizes->kept[i], what));
+        fmt::format("a part of the workgroup memory `{}`", plan.program.buffer(plan.kept[i]).name);
+    for (const std::uint64_t bytes : sizes->kept[i]) FELSITE_CHECK(check(bytes, what));
   }
   return std::move(*sizes);
 }

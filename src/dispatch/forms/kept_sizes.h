@@ -13,8 +13,9 @@ struct KeptLimits {
 
 struct KeptSizes {
   std::vector<std::uint64_t> spills{};  // bytes, by number
-  std::uint64_t workgroup_spill = 0;
-  std::vector<std::uint64_t> kept{};  // in the order of GridSyncPlan::kept, in whole words
+  std::vector<std::uint64_t> workgroup_spills{};
+  // In the order of GridSyncPlan::kept: its parts, in whole words.
+  std::vector<std::vector<std::uint64_t>> kept{};
   std::uint64_t total = 0;
 };
 
@@ -23,9 +24,9 @@ struct KeptSizes {
 Result<KeptSizes> size_kept(const GridSyncPlan& plan, const Extent3& grid,
                             const KeptLimits& limits);
 
-// For GridSyncOptions::words_per_spill: as many words as fit into one binding, at least one.
-std::uint32_t spill_words_that_fit(const ir::Program& program, const Extent3& grid,
-                                   std::uint64_t binding);
+// As much of an invocation and of a workgroup as fits into one binding, at least one word.
+SpillSpread spread_that_fits(const ir::Program& program, const Extent3& grid,
+                             std::uint64_t binding);
 
 // The number of invocations of a grid; absent if it exceeds 64 bits.
 std::optional<std::uint64_t> invocations_of(const ir::Program& program, const Extent3& grid);

@@ -60,7 +60,7 @@ Result<void> ScheduleWriter::cut(Cut cut) {
       .one_dimensional = grid_[1] == 1 && grid_[2] == 1,
       .fresh_outputs = request_.fresh_outputs,
       .whole = is_whole_,
-      .words_per_spill = spill_words_that_fit(request_.program, grid_, limits_.binding)};
+      .spread = spread_that_fits(request_.program, grid_, limits_.binding)};
   FELSITE_TRY(plan_, plan_grid_sync(request_.program, options));
   segment_kernels_.assign(plan_.segments.size(), std::nullopt);
   return {};
@@ -72,12 +72,14 @@ Result<void> ScheduleWriter::add_kept() {
   for (const std::uint64_t bytes : sizes.spills) {
     spills_.push_back(add_buffer(Kind::Device, bytes, "spill"));
   }
-  if (plan_.group_words != 0) {
-    workgroup_spill_ = add_buffer(Kind::Device, sizes.workgroup_spill, "workgroup spill");
+  for (const std::uint64_t bytes : sizes.workgroup_spills) {
+    workgroup_spills_.push_back(add_buffer(Kind::Device, bytes, "workgroup spill"));
   }
   kept_.resize(request_.program.buffers().size());
   for (std::size_t i = 0; i < plan_.kept.size(); ++i) {
-    kept_[plan_.kept[i]] = add_buffer(Kind::Device, sizes.kept[i], "kept memory");
+    for (const std::uint64_t bytes : sizes.kept[i]) {
+      kept_[plan_.kept[i]].push_back(add_buffer(Kind::Device, bytes, "kept memory"));
+    }
   }
   shadows_.resize(request_.program.buffers().size());
   if (!rule_.compares) return {};
@@ -174,9 +176,9 @@ BufferRef ScheduleWriter::ref_of(const SegmentBuffer& buffer,
     case SegmentBuffer::Kind::Spill:
       return spills_[buffer.source];
     case SegmentBuffer::Kind::WorkgroupSpill:
-      return workgroup_spill_;
+      return workgroup_spills_[buffer.source];
     case SegmentBuffer::Kind::Kept:
-      return kept_[buffer.source];
+      return kept_[buffer.source][buffer.part];
     case SegmentBuffer::Kind::Changed:
       return iteration.changed.value_or(BufferRef{});
     case SegmentBuffer::Kind::Before:

@@ -69,8 +69,8 @@ class ScheduleWriter : public StepWriter {
   bool is_whole_ = false;
   std::vector<BufferRef> copies_;  // by BufferId; unbound for ranges that are bound themselves
   std::vector<BufferRef> spills_;  // by number
-  BufferRef workgroup_spill_;
-  std::vector<BufferRef> kept_;     // by BufferId
+  std::vector<BufferRef> workgroup_spills_;
+  std::vector<std::vector<BufferRef>> kept_;  // by BufferId: its parts
   std::vector<BufferRef> shadows_;  // by BufferId; unbound for those that are not compared
   std::vector<std::optional<std::uint32_t>> segment_kernels_;  // by segment
 };
