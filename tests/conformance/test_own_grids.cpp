@@ -69,7 +69,7 @@ void check_words(const std::vector<Bytes>& outputs, const std::vector<Words>& ex
 
 std::vector<GridSync> forms_on(const PathName& path) {
   std::vector<GridSync> forms{GridSync::Automatic};
-  if (!path.on_resident_buffers) forms.push_back(GridSync::HostSplit);
+  if (!path.on_resident_buffers()) forms.push_back(GridSync::HostSplit);
   if (!has_grid_barriers()) forms.push_back(GridSync::Resident);
   return forms;
 }
@@ -81,7 +81,7 @@ TEST_CASE("own grids: each iteration has the one that the iteration before left,
     const ir::Program program = valid_program(text);
     CAPTURE(text);
     for (const PathName& path : kPaths) {
-      if (path.is_step) continue;
+      if (path.is_submitted()) continue;
       CAPTURE(path.name);
       for (const GridSync form : forms_on(path)) {
         CAPTURE(static_cast<int>(form));
@@ -155,7 +155,7 @@ TEST_CASE("own grids: one workgroup is refused, whoever starts the iterations") 
   const DispatchConfig config = halving_config({{}, 3, 3, false}, GridSync::OneWorkgroup);
   for (const char* const text : {kHalve, kHalveInSegments}) {
     for (const PathName& path : kPaths) {
-      if (path.is_step) continue;
+      if (path.is_submitted()) continue;
       CAPTURE(path.name);
       const auto run = run_path(path.path, tested(), valid_program(text), spans_of(inputs), config);
       const Error error = error_of(run);
@@ -207,7 +207,7 @@ TEST_CASE("own grids: what goes wrong in an iteration, and no time") {
     const std::vector<ByteSpan> spans = spans_of(inputs);
     DispatchConfig config = halving_config({{}, 9, 9, false});
     for (const PathName& path : kPaths) {
-      if (path.is_step) continue;
+      if (path.is_submitted()) continue;
       CAPTURE(path.name);
       const Error error = error_of(run_path(path.path, tested(), traps, spans, config));
       CHECK(error.code == ErrorCode::Trapped);

@@ -307,7 +307,7 @@ TEST_CASE("branches are in the tree with their condition, and who decides it") {
 TEST_CASE("convergence says which buffers are reported and which are compared") {
   constexpr std::string_view text =
       "program p workgroup(64) { readwrite x: u32[256]; readwrite y: u32[256];"
-      " let i = invocation.x; x[i] = max(x[i], y[i]); gridsync; atomic_max(y[255 - i], x[i]); }";
+      " let i = invocation.x; x[i] = max(x[i], y[i]); gridsync; atomic_add(y[255 - i], x[i]); }";
   const Explanation e = explained(text, {.fixpoint_iterations = 9});
   CHECK(e.convergence.kind == "automatic");
   CHECK(e.convergence.iterations == 9);

@@ -297,7 +297,7 @@ std::vector<Shape> one_workgroup_shapes() {
   add("one_workgroup_device_loop", shape_text(kDeviceLoop, kBound), one);
   add("one_workgroup_automatic", shape_text(kLower), repeat(one, 100));
   add("one_workgroup_reported", shape_text(kStore), repeat(one, 100));
-  add("one_workgroup_unseen", shape_text("if i > 6 { return; }\n  atomic_max(x[i / 2], i);"),
+  add("one_workgroup_unseen", shape_text("if i > 6 { return; }\n  atomic_add(x[i / 2], i);"),
       repeat(one, 3));
   add("one_workgroup_flag", shape_text(kFlagged, kFlag), repeat(one, 100, kByFlag));
   add("one_workgroup_flag_never_set", shape_text(kStore, "readwrite flag: u32[1];"),

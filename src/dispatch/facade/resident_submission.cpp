@@ -417,7 +417,7 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
   if (grid) placed.grid = grid;
   if (placed.host_reads_grid && changes_own_grid(placed.program, config)) {
     FELSITE_TRY(const auto route, route_on_any_grid(placed.program, config, open.profile()));
-    if (route->route == Route::HostSplit) {
+    if (route && route->route == Route::HostSplit) {
       return std::unexpected(host_split_on_resident(placed.program));
     }
     FELSITE_CHECK(add_iterations(open, resolved, std::move(placed)));
