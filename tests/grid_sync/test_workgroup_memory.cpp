@@ -338,7 +338,7 @@ TEST_CASE("workgroup memory that exceeds one binding of the device is kept in se
     workgroup t: u32[4096];
     loop k in 0..64 { t[k * 64 + local.x] = workgroup_id.x * 31 + k * 64 + local.x; }
     gridsync;
-    var sum = 0;
+    let sum = 0;
     loop k in 0..64 { sum = sum + t[k * 64 + 63 - local.x]; }
     atomic_add(sums[workgroup_id.x], sum);
   })");
