@@ -280,7 +280,7 @@ Result<DispatchTiming> run_iterations(Backend& backend, const ir::Program& progr
         auto ran = started.finish(flag, nullptr, Slots::Own);
         if (!ran) return ran;
         if (!flag.empty()) ran->converged = is_all_zero(flag.front());
-        note_iterations(*ran);
+        note_iterations(*ran, config);
         if (!needs_grid_sync_form(program, config)) count(Counter::IterationsRun);
         return ran;
       });

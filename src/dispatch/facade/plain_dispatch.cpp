@@ -265,7 +265,7 @@ Result<DispatchTiming> PlainDispatch::finish(std::vector<Bytes>& outputs,
   recorded_.reset();
   if (!timing) return timing;
   if (!read) return std::unexpected(std::move(read.error()));
-  note_iterations(*timing);
+  note_iterations(*timing, program_.step.config);
   if (!needs_grid_sync_form(program_.step.program, program_.step.config)) {
     count(Counter::IterationsRun, timing->iterations_run);
   }

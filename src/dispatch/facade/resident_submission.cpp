@@ -13,6 +13,7 @@
 #include "dispatch/cost/iteration_rule.h"
 #include "dispatch/cut/change_reports.h"
 #include "dispatch/facade/placed_step.h"
+#include "dispatch/telemetry/counters.h"
 #include "dispatch/telemetry/trace.h"
 
 namespace felsite::dispatch {
@@ -271,7 +272,8 @@ class Resolver {
 
   LateStage late_stage(std::uint32_t caller_step) const {
     auto steps = out_.blocks | std::views::transform(&PlacedBlock::steps) | std::views::join;
-    const PlacedStep& step = *std::ranges::find(steps, caller_step, &PlacedStep::caller_step);
+    PlacedStep step = *std::ranges::find(steps, caller_step, &PlacedStep::caller_step);
+    step.lent.clear();  // their memory is allocated, and uploads of the whole submission fill it
     const auto record = [&open = open_, name = out_.name, measured = out_.is_measured,
                          step](ByteSpan words) {
       auto made = open.with_eviction([&] {
@@ -374,11 +376,14 @@ Result<void> add_iterations(OpenDevice& open, Submission& submission, PlacedStep
   return Resolver(open, submission).add_iterations(std::move(step));
 }
 
-void note_iterations(DispatchTiming& timing) {
+void note_iterations(DispatchTiming& timing, const DispatchConfig& config) {
   if (timing.blocks.empty()) return;
   timing.iterations_run = timing.blocks.front().iterations_run;
   timing.converged = timing.blocks.front().converged;
   timing.blocks.clear();
+  count(Counter::IterationsRun, timing.iterations_run);
+  if (!timing.converged) return;
+  count(Counter::IterationsSkipped, config.fixpoint_iterations.value_or(1) - timing.iterations_run);
 }
 
 Result<std::optional<Extent3>> read_grid(OpenDevice& open, const ResidentStep& step,

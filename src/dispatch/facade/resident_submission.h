@@ -19,7 +19,7 @@ Result<Submission> resolve_iterations(OpenDevice& open, const ResidentStep& step
 // grid of each.
 Result<void> add_iterations(OpenDevice& open, Submission& submission, PlacedStep step);
 // After a run: what these iterations did, as those of one program are reported.
-void note_iterations(DispatchTiming& timing);
+void note_iterations(DispatchTiming& timing, const DispatchConfig& config);
 // What a step is refused for whatever its grid is.
 Result<void> check_late(const PlacedStep& step);
 // The grid that a program with grid barriers reads from a resource; absent for other programs, and
