@@ -220,8 +220,6 @@ class HostRun final : public Run {
         stage = loop->first - 1;
         continue;
       }
-      count(Counter::IterationsRun, loop_runs);
-      if (!changed) count(Counter::IterationsSkipped, loop->bound - loop_runs);
       loop_runs = 0;
     }
     return {};
