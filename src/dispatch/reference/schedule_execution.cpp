@@ -202,8 +202,8 @@ class Execution {
                                      std::span<const reference::BufferView> views,
                                      const reference::RunOptions& run,
                                      const codegen::IterationLoop& loop) {
-    std::array<std::uint32_t, 4> control{};
-    auto& [left, ran, converged, spent] = control;
+    std::array<std::uint32_t, 3> control{};
+    auto& [left, ran, converged] = control;
     const reference::BufferView words = views[loop.control];
     std::memcpy(control.data(), words.data, sizeof control);
     for (std::uint32_t i = 0; i < loop.most && left != 0 && converged == 0; ++i) {
