@@ -171,7 +171,7 @@ class HostRun final : public Run {
   Result<DispatchTiming> wait(std::chrono::nanoseconds timeout,
                               const base::StopFlag* stop) override {
     const auto start = std::chrono::steady_clock::now();
-    const std::lock_guard lock(service_->queue_);
+    std::unique_lock lock(service_->queue_);
     if (timeout != kNoTimeout) options_.deadline = base::Deadline(timeout);
     options_.stop = stop;
     options_.device = service_->profile_;
@@ -187,7 +187,7 @@ class HostRun final : public Run {
       std::ranges::copy(uploads_[i], bytes_at(submission.uploads[i]).begin());
       count(Counter::UploadBytes, uploads_[i].size());
     }
-    FELSITE_CHECK(run_stages(submission));
+    FELSITE_CHECK(run_stages(submission, lock));
     recorded_->results.clear();
     for (const MemoryRange& read : submission.reads) {
       const auto bytes = bytes_at(read);
@@ -199,7 +199,7 @@ class HostRun final : public Run {
   }
 
  private:
-  Result<void> run_stages(const Submission& submission) {
+  Result<void> run_stages(const Submission& submission, std::unique_lock<std::mutex>& lock) {
     std::uint32_t loop_runs = 0;
     for (std::uint32_t stage = 0; stage < submission.stages.size(); ++stage) {
       const auto loop = std::ranges::find(submission.loops, stage + 1, &HostLoop::end);
@@ -210,7 +210,12 @@ class HostRun final : public Run {
       if (placed->late) {
         count(Counter::Waits);
         count(Counter::DownloadBytes, placed->late->words.bytes);
-        FELSITE_TRY(late, placed->late->record(bytes_at(placed->late->words)));
+        const auto words = bytes_at(placed->late->words);
+        const Bytes now(words.begin(), words.end());
+        lock.unlock();  // it may evict what other threads upload
+        auto made = placed->late->record(now);
+        lock.lock();
+        FELSITE_TRY(late, std::move(made));
         placed = &static_cast<HostRecorded&>(*late).submission.stages.front();
       }
       FELSITE_CHECK(run_stage(*placed, ends_loop ? loop->changed : std::nullopt, changed));

@@ -86,7 +86,8 @@ class Recorded;
 // may write, has to be known. Everything before it must have ended.
 struct LateStage {
   MemoryRange words;  // that the grid is read from
-  // A submission of one stage, without fills, uploads and reads. It runs again for equal words.
+  // A submission of one stage, without fills, uploads and reads. It runs again for equal words. To
+  // be called without a lock that `write` or `read` takes: it may evict what others upload.
   std::function<Result<std::shared_ptr<Recorded>>(ByteSpan words)> record;
 };
 
