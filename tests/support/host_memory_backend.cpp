@@ -215,7 +215,8 @@ class HostRun final : public Run {
         lock.unlock();  // it may evict what other threads upload
         auto made = placed->late->record(now);
         lock.lock();
-        FELSITE_TRY(late, std::move(made));
+        if (!made) return std::unexpected(std::move(made.error()));
+        late = std::move(*made);
         placed = &static_cast<HostRecorded&>(*late).submission.stages.front();
       }
       FELSITE_CHECK(run_stage(*placed, ends_loop ? loop->changed : std::nullopt, changed));
